@@ -39,7 +39,7 @@ pub struct Report {
     /// Bytes that are forwarded, counted at every forwarder they pass; at most 2^64 - 1.
     pub forwarded_bytes: u64,
     /// Bytes that a host sends by another of its links (rails) than the fabric's own route would, where software chooses
-    /// that ([`Network::chooses_port`]); at most 2^64 - 1.
+    /// that ([`Network::has_rails`]); at most 2^64 - 1.
     pub further_rails_bytes: u64,
     /// Most links on a path.
     pub hops_max: usize,
@@ -174,7 +174,7 @@ fn further_rails_bytes(net: &Network, plan: &Plan) -> Result<u64, NetError> {
         let mut rest = flow.links.as_slice();
         for leg in flow.stops.windows(2) {
             let Some(&first) = rest.first() else { break };
-            if net.chooses_port(leg[0]) {
+            if net.has_rails(leg[0]) {
                 route.clear();
                 net.route(leg[0], leg[1], &mut route)?;
                 if route.first() != Some(&first) {

@@ -9,13 +9,13 @@ use crate::parallel::in_two;
 use crate::plan::MANY;
 use optiq_net::{LinkId, LinkLoad, NetError, Network};
 
-/// The load of the demands if each host that chooses its port ([`Network::chooses_port`]) splits each demand over all its
-/// links by capacity, and the others use the fabric's own routes. `None` if no source chooses.
+/// The load of the demands if each host that has rails ([`Network::has_rails`]) splits each demand over all of them by
+/// capacity, and the others use the fabric's own routes. `None` if no source has.
 ///
 /// # Errors
 /// [`NetError`] if the fabric has no route for a demand, or bytes overflow.
 pub fn striped_load(net: &Network, demands: &[Demand]) -> Result<Option<LinkLoad>, NetError> {
-    if !demands.iter().any(|d| net.chooses_port(d.src)) {
+    if !demands.iter().any(|d| net.has_rails(d.src)) {
         return Ok(None);
     }
     let (first, second) = in_two(demands, demands.len() >= MANY, |part| load_of(net, part));
@@ -31,8 +31,8 @@ fn load_of(net: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
     let mut routes: Vec<(f64, Vec<LinkId>)> = Vec::new();
     for d in demands {
         routes.clear();
-        if net.chooses_port(d.src) {
-            for port in net.out_links(d.src) {
+        if net.has_rails(d.src) {
+            for port in net.adapter_links(d.src) {
                 let mut route = Vec::new();
                 if net.route_by_port(port, d.dst, &mut route).is_ok() {
                     routes.push((net.link(port).capacity, route));
@@ -88,6 +88,8 @@ mod tests {
     fn without_a_choice_there_is_nothing_to_stripe() {
         assert_eq!(seconds("fattree:2x2:1x2", &[(0, 1, 100)]), None);
         assert_eq!(seconds("torus:4x4", &[(0, 1, 100)]), None);
+        // An adapter and a link to memory are no two rails.
+        assert_eq!(seconds("star:4,nodes=2@100B/s", &[(0, 2, 100)]), None);
         assert_eq!(seconds("fattree:2x2:1x2,rails=2", &[]), None);
     }
 }

@@ -52,6 +52,17 @@ impl Network {
             && self.neighbours(host).all(|neighbour| !self.is_host(neighbour))
     }
 
+    /// The links by which the bytes of `host` leave its node: all but the one to the memory of a node of several adapters (`nodes=`).
+    pub fn adapter_links(&self, host: NodeId) -> impl Iterator<Item = LinkId> + use<'_> {
+        let memory = self.switched.as_ref().and_then(|shape| shape.memory(host.0)).map(|memory| NodeId(memory.0));
+        self.out_links(host).filter(move |&link| Some(self.link(link).to) != memory)
+    }
+
+    /// Whether messages of `host` can be striped: it chooses the port ([`Network::chooses_port`]), and several lead out of its node.
+    pub fn has_rails(&self, host: NodeId) -> bool {
+        self.chooses_port(host) && self.adapter_links(host).nth(1).is_some()
+    }
+
     /// Appends the links that packets to the host `dst` take if their source sends them by its link `port`: that link,
     /// and the fabric's own route from where it leads. For a host that does not choose ports
     /// ([`Network::chooses_port`]) there is only the one that [`Network::route`] begins with.

@@ -58,7 +58,7 @@ struct Part {
 }
 
 /// The adapters of a network and the demands between nodes.
-struct Nodes<'a> {
+pub(crate) struct Nodes<'a> {
     net: &'a Network,
     shape: Shape,
     demands: &'a [Demand],
@@ -69,52 +69,49 @@ struct Nodes<'a> {
     load: [Vec<u64>; 2],
 }
 
-/// The demands of which parts take other adapters than their own, in a plan of the module's head; the others take the fabric's own routes.
-pub(crate) struct Moved {
-    /// That it proves.
-    pub bound: Bound,
-    /// Of these demands, by index.
-    shares: Vec<(usize, Vec<Share>)>,
-}
+/// The demands of which parts take other adapters than their own, in a plan of the module's head, by index; the others take the fabric's own
+/// routes.
+pub(crate) struct Moved(Vec<(usize, Vec<Share>)>);
 
 impl Moved {
     /// Puts their shares where others are, which are kept in their place: twice is as before.
     pub fn swap(&mut self, all: &mut [Vec<Share>]) {
-        self.shares.iter_mut().for_each(|(demand, shares)| std::mem::swap(shares, &mut all[*demand]));
+        self.0.iter_mut().for_each(|(demand, shares)| std::mem::swap(shares, &mut all[*demand]));
     }
-}
-
-/// The plan of the module's head, with the bound that it proves; adapters may have `slack` more than their quotas
-/// where that saves bytes through memory. `None` if the network has no nodes of several adapters, if a
-/// host has several links to switches or cannot forward, or if more urgent demands are on the links already.
-///
-/// # Errors
-/// [`PlanError`] if the fabric has no route for a leg.
-pub(crate) fn moved(problem: &Problem, slack: f64) -> Result<Option<Moved>, PlanError> {
-    let all_forward =
-        problem.forwarders().is_none_or(|allowed| allowed.len() >= problem.net().hosts() && !allowed.contains(&false));
-    let nodes =
-        if all_forward && problem.base().is_none() { Nodes::new(problem.net(), problem.demands()) } else { None };
-    let Some(nodes) = nodes else { return Ok(None) };
-    let bound = nodes.bound();
-    let [out, into] = [Side::Out, Side::In].map(|side| nodes.balance(side, slack));
-    let mut shares = Vec::new();
-    for (i, ((demand, out), into)) in nodes.demands.iter().zip(out).zip(into).enumerate() {
-        if !(out.is_empty() && into.is_empty()) {
-            shares.push((i, nodes.join(demand, out, into)?));
-        }
-    }
-    Ok(Some(Moved { bound, shares }))
 }
 
 impl<'a> Nodes<'a> {
+    /// `None` if the network has no nodes of several adapters, if a host has several links to switches or cannot forward, or if more urgent
+    /// demands are on the links already.
+    pub(crate) fn of(problem: &Problem<'a>) -> Option<Self> {
+        let hosts = problem.net().hosts();
+        let all_forward =
+            problem.forwarders().is_none_or(|allowed| allowed.len() >= hosts && !allowed.contains(&false));
+        if all_forward && problem.base().is_none() { Nodes::new(problem.net(), problem.demands()) } else { None }
+    }
+
+    /// The plan of the module's head; adapters may have `slack` more than their quotas where that saves bytes through memory.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the fabric has no route for a leg.
+    pub(crate) fn moved(&self, slack: f64) -> Result<Moved, PlanError> {
+        let [out, into] = [Side::Out, Side::In].map(|side| self.balance(side, slack));
+        let mut shares = Vec::new();
+        for (i, ((demand, out), into)) in self.demands.iter().zip(out).zip(into).enumerate() {
+            if !(out.is_empty() && into.is_empty()) {
+                shares.push((i, self.join(demand, out, into)?));
+            }
+        }
+        Ok(Moved(shares))
+    }
+
     fn new(net: &'a Network, demands: &'a [Demand]) -> Option<Self> {
         let shape = net.switched_shape()?;
         let size = shape.adapters_per_node()? as usize;
         let mut capacity = [vec![0.0; net.hosts()], vec![0.0; net.hosts()]];
         for host in (0..net.hosts() as u32).map(NodeId) {
             let memory = shape.memory(host)?;
-            let mut out = net.out_links(host).filter(|&l| net.link(l).to != memory);
+            let mut out = net.adapter_links(host);
             let mut into = net.in_links(host).iter().filter(|&&l| net.link(l).from != memory);
             // With several cables to switches, which of them carries what is the fabric's choice.
             let (Some(o), None, Some(i), None) = (out.next(), out.next(), into.next(), into.next()) else {
@@ -146,8 +143,8 @@ impl<'a> Nodes<'a> {
         bytes as f64 / capacity
     }
 
-    /// The largest of all nodes' levels; the first of equals.
-    fn bound(&self) -> Bound {
+    /// What the plan of the module's head proves: the largest of all nodes' levels; the first of equals.
+    pub(crate) fn bound(&self) -> Bound {
         let mut best = Bound { seconds: 0.0, binding: String::new() };
         for node in 0..self.net.hosts() / self.size {
             let of = node * self.size..(node + 1) * self.size;
@@ -171,14 +168,17 @@ impl<'a> Nodes<'a> {
     fn balance(&self, side: Side, slack: f64) -> Vec<Vec<Part>> {
         let mut parts: Vec<Vec<Part>> = vec![Vec::new(); self.demands.len()];
         let (load, capacity) = (&self.load[side as usize], &self.capacity[side as usize]);
-        let nodes = (0..self.net.hosts()).step_by(self.size);
-        let level: Vec<f64> = nodes.map(|first| self.level(side, first..first + self.size) * (1.0 + slack)).collect();
-        let quota = |host: usize| (level[host / self.size] * capacity[host]).ceil() as u64;
+        let nodes = (0..self.net.hosts()).step_by(self.size).map(|first| first..first + self.size);
+        let of_node = |hosts: Range<usize>| {
+            let level = self.level(side, hosts.clone()) * (1.0 + slack);
+            hosts.map(move |host| (level * capacity[host]).ceil() as u64)
+        };
+        let quota: Vec<u64> = nodes.flat_map(of_node).collect();
         // Demands between nodes of adapters that have too much.
         let mut of_adapter: Vec<Vec<usize>> = vec![Vec::new(); self.net.hosts()];
         for (i, d) in self.demands.iter().enumerate() {
             let owner = side.owner(d).index();
-            if load[owner] > quota(owner) && self.between_nodes(d) {
+            if load[owner] > quota[owner] && self.between_nodes(d) {
                 of_adapter[owner].push(i);
             }
         }
@@ -186,14 +186,14 @@ impl<'a> Nodes<'a> {
             let hosts = first..first + self.size;
             let mut receivers: Vec<Part> = hosts
                 .clone()
-                .map(|host| Part { bytes: quota(host).saturating_sub(load[host]), adapter: NodeId(host as u32) })
+                .map(|host| Part { bytes: quota[host].saturating_sub(load[host]), adapter: NodeId(host as u32) })
                 .filter(|receiver| receiver.bytes > 0)
                 .collect();
             receivers.sort_by_key(|receiver| (std::cmp::Reverse(receiver.bytes), receiver.adapter));
             let mut receivers = receivers.into_iter();
             let mut receiver = receivers.next();
-            for host in hosts.filter(|&host| load[host] > quota(host)) {
-                let mut surplus = load[host] - quota(host);
+            for host in hosts.filter(|&host| load[host] > quota[host]) {
+                let mut surplus = load[host] - quota[host];
                 let own = &mut of_adapter[host];
                 own.sort_by_key(|&i| (std::cmp::Reverse(self.demands[i].bytes), i));
                 for &i in own.iter() {
@@ -279,8 +279,8 @@ mod tests {
         let planned = plan(PAIR, &[(0, 2, 100)]);
         assert_eq!((planned.plan.congestion_seconds, planned.plan.bound_seconds), (50.0, 50.0));
         assert_eq!(planned.plan.direct_congestion_seconds, 100.0);
-        // The cut around the node is found by both, and named by who looks first.
-        let cut = "the 2 links that leave the group of 2 hosts (h0-0 to h0-1) and 1 switch (m0)";
+        // Other cuts are not looked at.
+        let cut = "the 2 adapters by which bytes leave the node of h0-0 to h0-1";
         assert_eq!(planned.plan.binding, cut);
         let mut flows: Vec<(u64, Vec<u32>)> =
             planned.plan.flows[0].iter().map(|f| (f.bytes, f.stops.iter().map(|s| s.0).collect())).collect();
@@ -342,7 +342,7 @@ mod tests {
         let slow = plan("star:4,capacity=1B/s,nodes=2@0.1B/s", &[(0, 2, 100)]);
         assert!(slow.plan.congestion_seconds <= 100.0, "{}", slow.plan.congestion_seconds);
         let net = Network::from_spec("fattree:2x2:1x2,rails=2").unwrap();
-        assert!(moved(&Problem::new(&net, &demands(&[(0, 2, 1)]), None).unwrap(), 0.0).unwrap().is_none());
+        assert!(Nodes::of(&Problem::new(&net, &demands(&[(0, 2, 1)]), None).unwrap()).is_none());
     }
 
     proptest! {
@@ -363,12 +363,11 @@ mod tests {
             of.dedup_by_key(|d| (d.0, d.1));
             let demands = demands(&of);
             let problem = Problem::new(&net, &demands, None).unwrap();
-            let mut found = moved(&problem, 0.0).unwrap().unwrap();
-            let bound = found.bound.clone();
+            let nodes = Nodes::of(&problem).unwrap();
+            let (mut found, bound) = (nodes.moved(0.0).unwrap(), nodes.bound());
             let direct = Direct.assign(&problem).unwrap();
             let mut all = direct.clone();
             found.swap(&mut all.shares);
-            let nodes = Nodes::new(&net, &demands).unwrap();
             let plan = pipeline::finish(&problem, "adapters", all.clone()).unwrap();
             found.swap(&mut all.shares);
             prop_assert_eq!(&all.shares, &direct.shares, "undone");

@@ -97,6 +97,49 @@ impl Optimal {
     }
 }
 
+/// What is found without a search.
+enum Found {
+    /// A plan, and the bound that it is near enough to.
+    Plan(Bound),
+    /// Only the bound of cuts.
+    Bound(Bound),
+}
+
+impl Optimal {
+    /// Looks whether the fabric's own routes, `direct`, will do, which take `seconds`, or where hosts are adapters, the closed form, whose
+    /// shares then take the place of theirs. The bound of nodes is the cheaper one, and is asked first.
+    fn without_search(&self, problem: &Problem, direct: &mut Assignment, seconds: f64) -> Result<Found, PlanError> {
+        let nodes = adapters::Nodes::of(problem);
+        let mut moved = nodes.as_ref().map(|nodes| nodes.moved(self.slack)).transpose()?;
+        let mut moved_seconds = f64::INFINITY;
+        if let Some(moved) = &mut moved {
+            moved.swap(&mut direct.shares);
+            moved_seconds = congestion(problem, direct);
+            moved.swap(&mut direct.shares);
+        }
+        // Quotas are rounded up to whole bytes.
+        let byte = problem.net().unit_capacity().recip();
+        let mut is_enough = |bound: &Bound| {
+            if problem.base().is_none() && seconds <= bound.seconds * (1.0 + self.slack) {
+                log::debug!("optimal: the fabric's own routes are within the slack of {}", bound.binding);
+                return true;
+            }
+            let limit = bound.seconds * (1.0 + self.gap) * (1.0 + self.slack) + byte;
+            let Some(moved) = moved.as_mut().filter(|_| moved_seconds <= limit) else { return false };
+            log::debug!("optimal: the adapters of nodes in closed form, at {}", bound.binding);
+            moved.swap(&mut direct.shares);
+            true
+        };
+        let of_nodes = nodes.map(|nodes| nodes.bound());
+        if let Some(bound) = of_nodes.clone().filter(&mut is_enough) {
+            return Ok(Found::Plan(bound));
+        }
+        let cut = lower_bound(problem.net(), problem.demands())?;
+        let bound = of_nodes.filter(|bound| bound.seconds > cut.seconds).unwrap_or(cut);
+        Ok(if is_enough(&bound) { Found::Plan(bound) } else { Found::Bound(bound) })
+    }
+}
+
 impl Planner for Optimal {
     fn id(&self) -> PlannerName {
         PlannerName::Optimal
@@ -116,27 +159,15 @@ impl Planner for Optimal {
         if demands.iter().all(|d| d.bytes == 0) {
             return Ok(Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() });
         }
-        let cut = lower_bound(problem.net(), demands)?;
         let routing = Instant::now();
         let mut direct = Direct.assign(problem)?;
         let direct_seconds = congestion(problem, &direct);
-        if problem.base().is_none() && direct_seconds <= cut.seconds * (1.0 + self.slack) {
-            log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
-            return Ok(Assignment { bound: Some(cut), ..direct });
-        }
-        if let Some(mut moved) = adapters::moved(problem, self.slack)? {
-            let bound = if moved.bound.seconds > cut.seconds { &moved.bound } else { &cut }.clone();
-            // Quotas are rounded up to whole bytes.
-            let byte = problem.net().unit_capacity().recip();
-            moved.swap(&mut direct.shares);
-            if congestion(problem, &direct) <= bound.seconds * (1.0 + self.gap) * (1.0 + self.slack) + byte {
-                log::debug!("optimal: the adapters of nodes in closed form, at {}", bound.binding);
-                return Ok(Assignment { bound: Some(bound), ..direct });
-            }
-            moved.swap(&mut direct.shares);
-        }
-        // What follows goes through all flows about as often, however long that takes on this machine.
         let seconds_per_flow = routing.elapsed().as_secs_f64() / demands.len() as f64;
+        let cut = match self.without_search(problem, &mut direct, direct_seconds)? {
+            Found::Plan(bound) => return Ok(Assignment { bound: Some(bound), ..direct }),
+            Found::Bound(cut) => cut,
+        };
+        // What follows goes through all flows about as often, however long that takes on this machine.
         let deadline = deadline.reserving(FINISHING * FLOWS * seconds_per_flow * demands.len() as f64);
         let candidates = problem.candidates(self.name())?;
         let mut search = Search::new(problem, columns(demands, candidates, &direct, deadline), cut, start);
