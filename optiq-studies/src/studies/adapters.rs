@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 use optiq_lower::choices::DirectOrder;
 use optiq_measure::statistics::geometric_mean;
 use optiq_net::Network;
-use optiq_net::units::format_bytes;
+use optiq_net::units::format_bytes_rounded;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::ExchangeSetting;
 use optiq_sim::{Model, RunOptions};
@@ -232,7 +232,7 @@ impl AdapterCase {
         for run in &self.runs {
             let mut row = vec![
                 run.choice.name().to_owned(),
-                format_bytes(run.forwarded_bytes),
+                format_bytes_rounded(run.forwarded_bytes as f64),
                 format!(
                     "{} ({})",
                     seconds(run.link_bound_seconds),
@@ -250,7 +250,7 @@ impl AdapterCase {
             "\n### `{topology}`, {demands} ({})\n\n{} messages, {}; no way is below {}.\n\n{}",
             self.role,
             self.messages,
-            format_bytes(self.bytes),
+            format_bytes_rounded(self.bytes as f64),
             seconds(self.bound_seconds),
             table.markdown()
         )
@@ -273,7 +273,7 @@ impl AdaptersContent {
             self.lab.rate, self.lab.repetitions
         );
         page.push_str(&self.lab_verdict());
-        page.push_str(&self.lab.tables().replace("\n## ", "\n### Labs: ").replace("\n### Labs: #", "\n###"));
+        page.push_str(&self.lab.tables("###"));
         let _ = write!(
             page,
             "\n## Simulated\n\n64 nodes of eight adapters of 12.5 GB/s, memory of 100 GB/s, model `{}`, one simulation each. What others do is written from their papers \

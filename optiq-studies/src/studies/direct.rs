@@ -181,24 +181,25 @@ impl DirectContent {
              of all, which is MPI's.\n",
             self.rate, self.repetitions
         );
-        page.push_str(&self.tables());
+        page.push_str(&self.tables("##"));
         page
     }
 
-    /// Held-out cases, then training cases, group by group.
-    pub(super) fn tables(&self) -> String {
+    /// Held-out cases, then training cases, group by group, under headings of this level and the one below.
+    pub(super) fn tables(&self, heading: &str) -> String {
         let mut page = String::new();
         for (role, title) in [(CaseRole::HeldOut, "Held-out cases"), (CaseRole::Training, "Training cases")] {
             let benches: Vec<&DirectBench> = self.benches.iter().filter(|bench| bench.role == role).collect();
             let all: Vec<Compared<'_>> = benches.iter().flat_map(|bench| bench.compared()).collect();
             let Some(summary) = summary(&all) else { continue };
-            let _ = write!(page, "\n## {title}\n\n{summary}");
+            let _ = write!(page, "\n{heading} {title}\n\n{summary}");
             for bench in benches {
                 let header =
                     ["case<", "bound", "MPI", "MPI pairwise", "OPTIQ", "over MPI", "over the best", "served by<"];
                 let mut table = TextTable::new(&header);
                 table.rows.extend(bench.compared().map(|c| c.row()));
-                let _ = write!(page, "\n### {}, `{}`\n\n{}", bench.group, bench.suite.topology, table.markdown());
+                let (group, topology) = (&bench.group, &bench.suite.topology);
+                let _ = write!(page, "\n{heading}# {group}, `{topology}`\n\n{}", table.markdown());
                 if !(bench.suite.verified && bench.pairwise.verified) {
                     page.push_str("\n**WRONG BYTES**\n");
                 }
