@@ -25,6 +25,7 @@ use crate::studies::race::RaceContent;
 use crate::studies::scale::ScaleContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
+use crate::studies::transports::TransportsContent;
 use crate::studies::whole_machine::WholeMachineContent;
 use optiq_net::text_file;
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,8 @@ pub enum StudyContent {
     Race(RaceContent),
     /// Of small messages.
     RaceSmall(RaceContent),
+    /// Messages, puts and gets.
+    Transports(TransportsContent),
     /// Direct messages on simulated fat trees.
     Scale(ScaleContent),
     /// Nodes of several adapters, in labs and simulated.
@@ -182,6 +185,7 @@ impl StudyDocument {
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::RaceSmall(c) => titled(RaceContent::TITLE_SMALL, &about, &c.body()),
+            StudyContent::Transports(c) => titled(TransportsContent::TITLE, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Adapters(c) => titled(AdaptersContent::TITLE, &about, &c.body()),
             StudyContent::Cures(c) => titled(CuresContent::TITLE, &about, &c.body()),
@@ -222,6 +226,7 @@ impl StudyDocument {
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::RaceSmall(_) => RaceContent::TITLE_SMALL.into(),
+            StudyContent::Transports(_) => TransportsContent::TITLE.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Adapters(_) => AdaptersContent::TITLE.into(),
             StudyContent::Cures(_) => CuresContent::TITLE.into(),

@@ -21,7 +21,7 @@ use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
     adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures,
     direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race, scale,
-    simulator, table_vii, whole_machine,
+    simulator, table_vii, transports, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -108,6 +108,8 @@ enum Part {
     Race,
     /// The same for small messages between several ranks of each host; about ten minutes
     RaceSmall,
+    /// Messages, puts and gets as what carries chunks, in labs; about ten minutes
+    Transports,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
     /// Direct messages on simulated networks of up to 1,296 hosts; about twelve minutes
@@ -150,11 +152,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
     /// another name that the study has, or several with commas between them; may be given more than once [default: all]
     #[arg(long, value_name = "NAMES", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop]
+    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, transports, adapters and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -252,6 +254,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         Part::Programs,
         Part::Race,
         Part::RaceSmall,
+        Part::Transports,
         Part::ClosedLoop,
         Part::Simulator,
     ]
@@ -297,6 +300,7 @@ impl Part {
             Part::Programs => "run programs in labs",
             Part::Race => "race in labs",
             Part::RaceSmall => "race with small messages in a lab",
+            Part::Transports => "carry chunks in labs",
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
             Part::Adapters => "spread messages over adapters",
@@ -325,6 +329,7 @@ impl Part {
             Part::Programs => Some(programs::case_names()?),
             Part::Race => Some(race::case_names(Platform::Race)?),
             Part::RaceSmall => Some(race::case_names(Platform::RaceSmall)?),
+            Part::Transports => Some(transports::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Scale => Some(scale::case_names()?),
             Part::Adapters => Some(adapters::case_names()?),
@@ -365,6 +370,7 @@ impl Part {
             Part::RaceSmall => {
                 StudyContent::RaceSmall(race::run(workspace, Platform::RaceSmall, repetitions, selection)?)
             }
+            Part::Transports => StudyContent::Transports(transports::run(workspace, repetitions, selection)?),
             Part::Simulator => {
                 let (labs, profiles) = (measured_in_lab(&writer.pages)?, measured_in_profiles(&writer.pages)?);
                 StudyContent::Simulator(simulator::run(workspace, &labs, profiles.as_ref(), selection)?)
@@ -395,7 +401,8 @@ impl Part {
             | Part::Programs
             | Part::ClosedLoop
             | Part::Race
-            | Part::RaceSmall => {
+            | Part::RaceSmall
+            | Part::Transports => {
                 format!(" --repetitions {repetitions}")
             }
             _ => String::new(),
@@ -409,7 +416,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -46,6 +46,8 @@ pub enum Platform {
     Race,
     /// The same, for small messages between several ranks of each host.
     RaceSmall,
+    /// The same, by every transport.
+    Transports,
     /// The packet-level simulator.
     Simulator,
     /// The same, for messages that go directly between many hosts.

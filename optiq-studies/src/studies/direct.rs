@@ -254,6 +254,7 @@ mod tests {
             optiq: side(optiq),
             ratio: mpi / optiq,
             setup_seconds: 0.05,
+            transport: String::new(),
         };
         let topology = "star:16,capacity=12.5MB/s".into();
         BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true }

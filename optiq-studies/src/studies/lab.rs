@@ -96,6 +96,9 @@ pub struct BenchCase {
     /// What the session took that no call includes; zero in documents from before it was measured.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub setup_seconds: f64,
+    /// What carried the chunks; empty in documents from before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub transport: String,
 }
 
 /// A document from before a time was measured stays as it is.
@@ -484,6 +487,7 @@ mod tests {
                     optiq: side(optiq),
                     ratio: mpi / optiq,
                     setup_seconds: 0.0,
+                    transport: String::new(),
                 }],
                 verified: true,
             },

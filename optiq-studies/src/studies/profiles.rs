@@ -197,6 +197,7 @@ mod tests {
                 optiq: side(0.2, 0.5),
                 ratio: mpi / 0.2,
                 setup_seconds: 0.05,
+                transport: String::new(),
             };
             let topology = "star:16,capacity=12.5MB/s".into();
             let suite = BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true };

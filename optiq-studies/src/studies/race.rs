@@ -6,6 +6,7 @@
 //! calls to the rival.
 
 use super::lab::{self, BenchCase, BenchSuite, RATE};
+use super::mpich::{self, WithMpich};
 use super::rivals::{RaceLibrary, Rival, Rivals};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
@@ -16,15 +17,10 @@ use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::env;
 use std::fmt::Write;
-use std::path::PathBuf;
 
 /// For `--cases`, beside the groups.
 const LIBRARIES: [RaceLibrary; 2] = [RaceLibrary::OpenMpi, RaceLibrary::Mpich];
-
-/// A job that takes longer has failed: with MPICH over UCX a program may hang in `MPI_Finalize` (`optiq-lab/src/mpi.rs`).
-const MOST_SECONDS: &str = "300";
 
 /// What is said of MPI without tuning.
 const AS_IT_COMES: &str = "as it comes";
@@ -94,12 +90,12 @@ pub fn run(
     let groups = selection.of_kind(lab::groups_on(platform)?, |group| group.name.clone());
     let mut libraries = selection.of_kind(LIBRARIES.to_vec(), |library| library.option().to_owned());
     let mut missing = Vec::new();
-    let mpich = if libraries.contains(&RaceLibrary::Mpich) { built_with_mpich(workspace) } else { Err(String::new()) };
-    if let Err(why) = &mpich {
+    let with_mpich = if libraries.contains(&RaceLibrary::Mpich) { mpich::build(workspace) } else { Err(String::new()) };
+    if let Err(why) = &with_mpich {
         libraries.retain(|library| *library == RaceLibrary::OpenMpi);
         missing.extend((!why.is_empty()).then(|| format!("MPICH: {why}")));
     }
-    let rivals = Rivals::build(workspace, mpich.is_ok())?;
+    let rivals = Rivals::build(workspace, with_mpich.is_ok())?;
     missing.extend(rivals.missing.iter().cloned());
     let mut seen = BTreeSet::new();
     let cases = groups.iter().flat_map(|group| &group.cases);
@@ -111,7 +107,7 @@ pub fn run(
                 for group in &groups {
                     let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
                     for &library in libraries.iter().filter(|_| !cases.is_empty()) {
-                        let built = mpich.as_ref().ok().filter(|_| library == RaceLibrary::Mpich);
+                        let built = with_mpich.as_ref().ok().filter(|_| library == RaceLibrary::Mpich);
                         let race = Race { workspace, group, cases: &cases, repetitions, library, built };
                         match race.run(&rivals) {
                             Ok(bench) => benches.push(bench),
@@ -127,33 +123,6 @@ pub fn run(
         })?;
     }
     Ok(RaceContent { rate: RATE.into(), repetitions, built_from: rivals.built_from.clone(), missing, benches })
-}
-
-/// What MPICH's ranks need.
-struct WithMpich {
-    /// The command, built with it.
-    optiq: PathBuf,
-    /// The variable that lets ranks that wait yield, as Open MPI's do.
-    yields: String,
-}
-
-/// Builds the command with MPICH, without HiGHS, aside; and what lets its ranks yield.
-fn built_with_mpich(workspace: &Workspace) -> Result<WithMpich, String> {
-    let (target, compiler) = (workspace.built("race-mpich"), "mpicc.mpich");
-    if workspace::capture(workspace.command(compiler).arg("-show")).is_err() {
-        return Err(format!("no {compiler}; Debian has it in libmpich-dev"));
-    }
-    let build = || {
-        let mut cargo = workspace.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--locked", "--release", "--package", "optiq-cli", "--no-default-features"]);
-        workspace::run(cargo.args(["--features", "mpi", "--target-dir"]).arg(&target).env("MPICC", compiler))
-    };
-    workspace::step("build optiq with MPICH", build).map_err(|e| e.to_string())?;
-    let library = target.join("ucx_yield.so");
-    let mut compile = workspace.command("cc");
-    compile.args(["-O2", "-shared", "-fPIC", "-o"]).arg(&library).args(["xtask/src/ucx_yield.c", "-ldl"]);
-    workspace::run(&mut compile).map_err(|e| e.to_string())?;
-    Ok(WithMpich { optiq: target.join("release/optiq"), yields: format!("LD_PRELOAD={}", library.display()) })
 }
 
 /// A group of cases on the network that is up.
@@ -178,7 +147,7 @@ impl Race<'_> {
     }
 
     fn suite(&self, mpirun: &[String], environment: &[String]) -> Result<BenchSuite, Failure> {
-        let mut words = ["--mpi", self.library.option(), lab::TIMEOUT, MOST_SECONDS].map(String::from).to_vec();
+        let mut words = ["--mpi", self.library.option(), lab::TIMEOUT, mpich::MOST_SECONDS].map(String::from).to_vec();
         words.extend(mpirun.iter().map(|word| format!("--mpirun-argument={word}")));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let environment: Vec<&str> =
@@ -383,6 +352,7 @@ mod tests {
             optiq: side(0.2),
             ratio: 2.0,
             setup_seconds: 0.05,
+            transport: String::new(),
         };
         let setting = |setting: &str, times: Vec<f64>| RaceSetting {
             rival: "MPI Advance".into(),
