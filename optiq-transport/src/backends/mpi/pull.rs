@@ -13,6 +13,9 @@
 //! What is sent from the caller's buffer is copied into a ring in the window; what is passed on lies in its slot there already. A chunk
 //! for which the ring has no room waits. Which chunk is where travels in one word, as each (path, sequence) and place together.
 //!
+//! Of one rank, few chunks are fetched at a time ([`GETS_IN_FLIGHT`]), in the order in which they were announced: gets that share a link end together,
+//! late, and a forwarder has nothing to pass on meanwhile, where messages arrive one after the other.
+//!
 //! As with puts, an emulated window needs its owner's progress: every rank stays in the progress loop, or in the final barrier, until all
 //! are done; the barrier also keeps announcements of the next exchange out of this one.
 
@@ -24,7 +27,7 @@ use super::ffi;
 use super::requests::Requests;
 use super::window::Window;
 use crate::capabilities::{Capabilities, SendCompletion};
-use crate::constants::PULL_RING_BYTES;
+use crate::constants::{GETS_IN_FLIGHT, PULL_RING_BYTES};
 use crate::error::TransportError;
 use crate::in_order::InOrder;
 use crate::memory::Memory;
@@ -82,6 +85,15 @@ impl Ring {
     }
 }
 
+/// What is fetched from one rank.
+#[derive(Debug, Default)]
+struct Source {
+    /// Gets that have begun.
+    fetching: usize,
+    /// Chunks that are due, in the order in which they were announced.
+    waiting: VecDeque<(PathId, u64)>,
+}
+
 /// A chunk whose `MPI_Rget` has begun.
 struct Fetching {
     from: Rank,
@@ -105,6 +117,7 @@ pub struct Pull {
     posted: BTreeMap<PathId, VecDeque<Post>>,
     /// Announced and not yet due, with their places.
     announced: BTreeMap<(PathId, u64), u64>,
+    sources: BTreeMap<Rank, Source>,
     fetching: Requests<Fetching>,
     due: InOrder,
     received: InOrder,
@@ -146,6 +159,7 @@ impl Pull {
             exposed: BTreeMap::new(),
             posted: BTreeMap::new(),
             announced: BTreeMap::new(),
+            sources: BTreeMap::new(),
             fetching: Requests::default(),
             due: InOrder::default(),
             received: InOrder::default(),
@@ -208,9 +222,19 @@ impl Pull {
         Ok(any)
     }
 
+    /// Begins to fetch what is due, of each rank no more at one time than it may have.
+    fn fetch_due(&mut self, memory: &Memory<'_>) -> Result<(), TransportError> {
+        let mut due = Vec::new();
+        for source in self.sources.values_mut() {
+            let free = GETS_IN_FLIGHT.saturating_sub(source.fetching).min(source.waiting.len());
+            source.fetching += free;
+            due.extend(source.waiting.drain(..free));
+        }
+        due.into_iter().try_for_each(|(path, sequence)| self.fetch(memory, path, sequence))
+    }
+
     /// Begins to fetch an announced chunk.
     fn fetch(&mut self, memory: &Memory<'_>, path: PathId, sequence: u64) -> Result<(), TransportError> {
-        // Credits allow no more than one window of chunks, and as many receives are posted.
         let post = self.posted.get_mut(&path).and_then(VecDeque::pop_front);
         let place = self.announced.remove(&(path, sequence));
         let (Some(post), Some(place)) = (post, place) else {
@@ -254,6 +278,7 @@ impl Transport for Pull {
         self.exposed.clear();
         self.posted.clear();
         self.announced.clear();
+        self.sources.clear();
         for order in [&mut self.due, &mut self.received, &mut self.sent] {
             order.clear();
         }
@@ -301,14 +326,24 @@ impl Transport for Pull {
             events.extend(self.sent.due(path, sequence).map(|sequence| Event::Sent { path, sequence }));
         }
         for (path, sequence) in ready {
-            self.fetch(memory, path, sequence)?;
+            // Credits allow no more than one window of chunks, and as many receives are posted.
+            let post = self.posted.get(&path).and_then(VecDeque::front);
+            let from = post.map(|post| post.from);
+            let from =
+                from.ok_or_else(|| self.unexpected(format!("chunk {sequence} of path {path} before its receive")))?;
+            self.sources.entry(from).or_default().waiting.push_back((path, sequence));
         }
-        let (control, received) = (&mut self.control, &mut self.received);
+        self.fetch_due(memory)?;
+        let (control, received, sources) = (&mut self.control, &mut self.received, &mut self.sources);
         self.fetching.test(|_, Fetching { from, path, sequence }| {
+            if let Some(source) = sources.get_mut(&from) {
+                source.fetching = source.fetching.saturating_sub(1);
+            }
             control.queue(from, ControlRecord { kind: ControlKind::Fetched, path, number: sequence });
             events.extend(received.due(path, sequence).map(|sequence| Event::Received { path, sequence }));
             Ok(())
         })?;
+        self.fetch_due(memory)?;
         self.expose_waiting(memory).map(drop)
     }
 
