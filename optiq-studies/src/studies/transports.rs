@@ -2,7 +2,7 @@
 //! components for windows and with MPICH.
 //!
 //! The cases are the groups of `data/cases.toml` on platform `transports`. OPTIQ serves every call along planned paths, by one transport in each job. The
-//! jobs of all transports run in turn, [`ROUNDS`] times, and the times of a transport's jobs count together.
+//! jobs of all transports run in turn, three times, and the times of a transport's jobs count together.
 
 use super::lab::{self, BenchSuite, RATE};
 use super::mpich::{self, WithMpich};
