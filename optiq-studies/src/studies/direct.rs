@@ -13,7 +13,6 @@ use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// `mpirun`'s words for Open MPI's pairwise exchange. Its other algorithm, linear, is the one that it takes by itself.
@@ -63,11 +62,8 @@ pub fn run(
 ) -> Result<DirectContent, Failure> {
     let mut groups = lab::groups_on(platform)?;
     groups.retain(|group| selection.includes(&group.name));
-    let mut seen = BTreeSet::new();
-    let cases = groups.iter().flat_map(|group| &group.cases);
-    let topologies: Vec<&str> = cases.map(|c| c.topology.as_str()).filter(|t| seen.insert(*t)).collect();
     let mut benches = Vec::new();
-    for topology in topologies {
+    for topology in lab::topologies(&groups) {
         workspace::step(&format!("lab {topology}"), || {
             lab::in_lab(workspace, topology, lab::TUNED, || {
                 for group in &groups {

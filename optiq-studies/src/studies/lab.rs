@@ -11,6 +11,7 @@ use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::Path;
@@ -184,14 +185,13 @@ pub(super) fn groups_on(platform: Platform) -> Result<Vec<CaseGroup>, Failure> {
 pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<LabContent, Failure> {
     let groups: Vec<CaseGroup> = lab_groups()?.into_iter().filter(|g| selection.includes(&g.name)).collect();
     let series: Vec<&BenchArguments> = [&SMALL, &MEDIUM].into_iter().filter(|s| selection.includes(s.name)).collect();
-    let mut topologies: Vec<&str> = groups.iter().flat_map(|g| &g.cases).map(|c| c.topology.as_str()).collect();
+    let mut networks = topologies(&groups);
     if !series.is_empty() {
-        topologies.extend(SMALL_MESSAGES);
+        let others: Vec<&str> = SMALL_MESSAGES.into_iter().filter(|topology| !networks.contains(topology)).collect();
+        networks.extend(others);
     }
-    let mut seen = std::collections::BTreeSet::new();
-    topologies.retain(|topology| seen.insert(*topology));
     let mut labs = Vec::new();
-    for topology in topologies {
+    for topology in networks {
         labs.push(measure_lab(workspace, topology, &groups, &series, repetitions)?);
     }
     let ranks: &[&str] = if selection.includes(MACHINE) { &RANKS } else { &[] };
@@ -255,6 +255,13 @@ fn group_bench(
         group.name
     );
     Ok(LabBench { title: group.name.clone(), role: Some(group.role), command, suite })
+}
+
+/// The networks of the groups' cases, each once, in the order in which they come.
+pub(super) fn topologies(groups: &[CaseGroup]) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    let cases = groups.iter().flat_map(|group| &group.cases);
+    cases.map(|case| case.topology.as_str()).filter(|topology| seen.insert(*topology)).collect()
 }
 
 /// What `optiq bench` measures of a group's cases on the network of the lab that is up, with arguments of `optiq lab run`, and of
@@ -400,7 +407,7 @@ impl LabContent {
         let ratios =
             |role| self.of(Some(role)).flat_map(|(_, b)| &b.suite.cases).map(|c| c.ratio).collect::<Vec<f64>>();
         let (held_out, training) = (ratios(CaseRole::HeldOut), ratios(CaseRole::Training));
-        let networks: std::collections::BTreeSet<&str> =
+        let networks: BTreeSet<&str> =
             self.of(Some(CaseRole::HeldOut)).map(|(_, bench)| bench.suite.topology.as_str()).collect();
         Some(format!(
             "Measured with real TCP and real MPI on an emulated network of 16 hosts inside one machine; [all figures]({page}). Over {} \

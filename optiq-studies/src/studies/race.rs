@@ -16,7 +16,6 @@ use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// For `--cases`, beside the groups.
@@ -97,11 +96,8 @@ pub fn run(
     }
     let rivals = Rivals::build(workspace, with_mpich.is_ok())?;
     missing.extend(rivals.missing.iter().cloned());
-    let mut seen = BTreeSet::new();
-    let cases = groups.iter().flat_map(|group| &group.cases);
-    let topologies: Vec<&str> = cases.map(|c| c.topology.as_str()).filter(|t| seen.insert(*t)).collect();
     let mut benches = Vec::new();
-    for topology in topologies {
+    for topology in lab::topologies(&groups) {
         workspace::step(&format!("lab {topology}"), || {
             lab::in_lab(workspace, topology, lab::TUNED, || {
                 for group in &groups {

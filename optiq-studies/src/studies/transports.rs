@@ -16,7 +16,6 @@ use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::{geometric_mean, median};
 use optiq_view::table::percent;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How often each transport has its turn.
@@ -167,11 +166,8 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
     let built = mpich::build(workspace).map_err(|why| missing.push(format!("MPICH: {why}"))).ok();
     let mut groups = lab::groups_on(Platform::Transports)?;
     groups.retain(|group| selection.includes(&group.name));
-    let mut seen = BTreeSet::new();
-    let cases = groups.iter().flat_map(|group| &group.cases);
-    let topologies: Vec<&str> = cases.map(|c| c.topology.as_str()).filter(|t| seen.insert(*t)).collect();
     let mut benches = Vec::new();
-    for topology in topologies {
+    for topology in lab::topologies(&groups) {
         workspace::step(&format!("lab {topology}"), || {
             lab::in_lab(workspace, topology, lab::TUNED, || {
                 for group in &groups {
