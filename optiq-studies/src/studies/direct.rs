@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform};
 use crate::selection::Selection;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
@@ -63,34 +63,24 @@ pub fn run(
     let mut groups = lab::groups_on(platform)?;
     groups.retain(|group| selection.includes(&group.name));
     let mut benches = Vec::new();
-    for topology in lab::topologies(&groups) {
-        workspace::step(&format!("lab {topology}"), || {
-            lab::in_lab(workspace, topology, lab::TUNED, || {
-                for group in &groups {
-                    benches.extend(measure(workspace, topology, group, repetitions)?);
-                }
-                Ok(())
-            })
-        })?;
-    }
+    lab::in_labs(workspace, &groups, |group, _, cases| {
+        benches.push(measure(workspace, group, cases, repetitions)?);
+        Ok(())
+    })?;
     Ok(DirectContent { rate: RATE.into(), repetitions, benches })
 }
 
 fn measure(
     workspace: &Workspace,
-    topology: &str,
     group: &CaseGroup,
+    cases: &[&MeasurementCase],
     repetitions: u32,
-) -> Result<Option<DirectBench>, Failure> {
-    let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
-    if cases.is_empty() {
-        return Ok(None);
-    }
+) -> Result<DirectBench, Failure> {
     let forced: Vec<String> = PAIRWISE.split(' ').map(|word| format!("--mpirun-argument={word}")).collect();
     let forced: Vec<&str> = forced.iter().map(String::as_str).collect();
-    let suite = lab::suite_of(workspace, group, &cases, repetitions, &[], &[])?;
-    let pairwise = lab::suite_of(workspace, group, &cases, repetitions, &forced, &[])?;
-    Ok(Some(DirectBench { group: group.name.clone(), role: group.role, suite, pairwise }))
+    let suite = lab::suite_of(workspace, group, cases, repetitions, &[], &[])?;
+    let pairwise = lab::suite_of(workspace, group, cases, repetitions, &forced, &[])?;
+    Ok(DirectBench { group: group.name.clone(), role: group.role, suite, pairwise })
 }
 
 /// A case with what stands beside it.
@@ -117,7 +107,7 @@ impl Compared<'_> {
     fn row(&self) -> Vec<String> {
         let c = self.case;
         vec![
-            c.case.trim_start_matches("file:data/cases/").into(),
+            c.name().into(),
             seconds(c.optiq.link_bound_seconds),
             format!("{} ({})", seconds(c.mpi.median_seconds), percent(c.mpi.share_of_bound)),
             format!(

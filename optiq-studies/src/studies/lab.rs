@@ -102,6 +102,13 @@ pub struct BenchCase {
     pub transport: String,
 }
 
+impl BenchCase {
+    /// In tables.
+    pub(super) fn name(&self) -> &str {
+        self.case.trim_start_matches("file:data/cases/")
+    }
+}
+
 /// A document from before a time was measured stays as it is.
 fn is_unknown(seconds: &f64) -> bool {
     *seconds <= 0.0
@@ -257,8 +264,30 @@ fn group_bench(
     Ok(LabBench { title: group.name.clone(), role: Some(group.role), command, suite })
 }
 
+/// Has the cases of every group measured on each of their networks, in a lab that is up meanwhile.
+pub(super) fn in_labs(
+    workspace: &Workspace,
+    groups: &[CaseGroup],
+    mut measure: impl FnMut(&CaseGroup, &str, &[&MeasurementCase]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for topology in topologies(groups) {
+        workspace::step(&format!("lab {topology}"), || {
+            in_lab(workspace, topology, TUNED, || {
+                for group in groups {
+                    let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
+                    if !cases.is_empty() {
+                        measure(group, topology, &cases)?;
+                    }
+                }
+                Ok(())
+            })
+        })?;
+    }
+    Ok(())
+}
+
 /// The networks of the groups' cases, each once, in the order in which they come.
-pub(super) fn topologies(groups: &[CaseGroup]) -> Vec<&str> {
+fn topologies(groups: &[CaseGroup]) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let cases = groups.iter().flat_map(|group| &group.cases);
     cases.map(|case| case.topology.as_str()).filter(|topology| seen.insert(*topology)).collect()

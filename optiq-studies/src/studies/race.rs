@@ -5,14 +5,14 @@
 //! measured by the same command right after it in the same lab, in place of MPI. Of these jobs only that side counts: OPTIQ would leave
 //! calls to the rival.
 
-use super::lab::{self, BenchCase, BenchSuite, RATE};
+use super::lab::{self, BenchSuite, RATE};
 use super::mpich::{self, WithMpich};
 use super::rivals::{RaceLibrary, Rival, Rivals};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, MeasurementCase, Platform};
 use crate::selection::Selection;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
@@ -97,27 +97,18 @@ pub fn run(
     let rivals = Rivals::build(workspace, with_mpich.is_ok())?;
     missing.extend(rivals.missing.iter().cloned());
     let mut benches = Vec::new();
-    for topology in lab::topologies(&groups) {
-        workspace::step(&format!("lab {topology}"), || {
-            lab::in_lab(workspace, topology, lab::TUNED, || {
-                for group in &groups {
-                    let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
-                    for &library in libraries.iter().filter(|_| !cases.is_empty()) {
-                        let built = with_mpich.as_ref().ok().filter(|_| library == RaceLibrary::Mpich);
-                        let race = Race { workspace, group, cases: &cases, repetitions, library, built };
-                        match race.run(&rivals) {
-                            Ok(bench) => benches.push(bench),
-                            Err(why) if built.is_some() => {
-                                missing.push(format!("MPICH, {}, `{topology}`: {why}", group.name))
-                            }
-                            Err(why) => return Err(why),
-                        }
-                    }
-                }
-                Ok(())
-            })
-        })?;
-    }
+    lab::in_labs(workspace, &groups, |group, topology, cases| {
+        for &library in &libraries {
+            let built = with_mpich.as_ref().ok().filter(|_| library == RaceLibrary::Mpich);
+            let race = Race { workspace, group, cases, repetitions, library, built };
+            match race.run(&rivals) {
+                Ok(bench) => benches.push(bench),
+                Err(why) if built.is_some() => missing.push(format!("MPICH, {}, `{topology}`: {why}", group.name)),
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
+    })?;
     Ok(RaceContent { rate: RATE.into(), repetitions, built_from: rivals.built_from.clone(), missing, benches })
 }
 
@@ -215,7 +206,7 @@ impl RaceBench {
         header.push("over the best");
         let mut table = TextTable::new(&header);
         for (i, c) in self.suite.cases.iter().enumerate() {
-            let mut row = vec![case_name(c), seconds(c.mpi.link_bound_seconds)];
+            let mut row = vec![c.name().to_owned(), seconds(c.mpi.link_bound_seconds)];
             row.push(format!("{} ({})", seconds(c.optiq.median_seconds), percent(c.optiq.share_of_bound)));
             row.extend(rivals.iter().map(|rival| match self.best(rival, i) {
                 Some(best) => {
@@ -257,7 +248,7 @@ impl RaceBench {
         self.suite.cases.iter().enumerate().filter_map(|(i, c)| {
             let best = self.best_of_all(i)?;
             let ratio = best.seconds / c.optiq.median_seconds;
-            let (case, title) = (case_name(c), self.title());
+            let (case, title) = (c.name(), self.title());
             (ratio < 1.0).then(|| format!("- {case} ({title}): {}, {}: {ratio:.2} x\n", best.rival, best.setting))
         })
     }
@@ -272,10 +263,6 @@ impl RaceBench {
         let _ = write!(text, "\n{}", self.settings_table().markdown());
         text
     }
-}
-
-fn case_name(c: &BenchCase) -> String {
-    c.case.trim_start_matches("file:data/cases/").into()
 }
 
 impl RaceContent {
@@ -328,7 +315,7 @@ impl RaceContent {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lab::BenchSide;
+    use super::super::lab::{BenchCase, BenchSide};
     use super::*;
 
     fn bench(rival_seconds: f64, failure: Option<&str>) -> RaceBench {

@@ -12,7 +12,7 @@ use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, MeasurementCase, Platform};
 use crate::quartiles::median_and_quartiles;
 use crate::selection::Selection;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 use optiq_measure::statistics::{geometric_mean, median};
 use optiq_view::table::percent;
 use serde::{Deserialize, Serialize};
@@ -167,20 +167,11 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
     let mut groups = lab::groups_on(Platform::Transports)?;
     groups.retain(|group| selection.includes(&group.name));
     let mut benches = Vec::new();
-    for topology in lab::topologies(&groups) {
-        workspace::step(&format!("lab {topology}"), || {
-            lab::in_lab(workspace, topology, lab::TUNED, || {
-                for group in &groups {
-                    let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
-                    if !cases.is_empty() {
-                        let jobs = Jobs { workspace, group, cases: &cases, repetitions: each, built: built.as_ref() };
-                        benches.push(jobs.run(topology));
-                    }
-                }
-                Ok(())
-            })
-        })?;
-    }
+    lab::in_labs(workspace, &groups, |group, topology, cases| {
+        let jobs = Jobs { workspace, group, cases, repetitions: each, built: built.as_ref() };
+        benches.push(jobs.run(topology));
+        Ok(())
+    })?;
     Ok(TransportsContent { rate: RATE.into(), repetitions: each * ROUNDS, missing, benches })
 }
 
@@ -205,7 +196,7 @@ impl Jobs<'_> {
         for _ in 0..ROUNDS {
             // What failed once would fail again, in as many seconds as it may take.
             for run in runs.iter_mut().filter(|run| run.failure.is_none()) {
-                match self.suite(run.setting).map(|suite| (others(&suite, run.setting), suite)) {
+                match self.suite(run.setting).map(|suite| (other_transport(&suite, run.setting), suite)) {
                     Ok((Some(other), _)) => {
                         run.failure = Some(format!("no windows can be had, so that {other} served the calls"));
                     }
@@ -235,16 +226,14 @@ impl Jobs<'_> {
 }
 
 /// What served a call in place of what was asked for, if anything did.
-fn others(suite: &BenchSuite, setting: TransportSetting) -> Option<String> {
+fn other_transport(suite: &BenchSuite, setting: TransportSetting) -> Option<String> {
     let other = suite.cases.iter().find(|case| !case.transport.ends_with(setting.transport()));
     other.map(|case| case.transport.clone())
 }
 
 fn cases_of(suite: &BenchSuite) -> Vec<TransportCase> {
-    let case = |c: &lab::BenchCase| TransportCase {
-        case: c.case.trim_start_matches("file:data/cases/").into(),
-        link_bound_seconds: c.optiq.link_bound_seconds,
-    };
+    let case =
+        |c: &lab::BenchCase| TransportCase { case: c.name().into(), link_bound_seconds: c.optiq.link_bound_seconds };
     suite.cases.iter().map(case).collect()
 }
 

@@ -90,8 +90,8 @@ impl Ring {
 struct Source {
     /// Gets that have begun.
     fetching: usize,
-    /// Chunks that are due, in the order in which they were announced.
-    waiting: VecDeque<(PathId, u64)>,
+    /// Receives of chunks that are due, with their places, in the order in which they were announced.
+    waiting: VecDeque<(Post, u64)>,
 }
 
 /// A chunk whose `MPI_Rget` has begun.
@@ -230,16 +230,11 @@ impl Pull {
             source.fetching += free;
             due.extend(source.waiting.drain(..free));
         }
-        due.into_iter().try_for_each(|(path, sequence)| self.fetch(memory, path, sequence))
+        due.into_iter().try_for_each(|(post, place)| self.fetch(memory, &post, place))
     }
 
-    /// Begins to fetch an announced chunk.
-    fn fetch(&mut self, memory: &Memory<'_>, path: PathId, sequence: u64) -> Result<(), TransportError> {
-        let post = self.posted.get_mut(&path).and_then(VecDeque::pop_front);
-        let place = self.announced.remove(&(path, sequence));
-        let (Some(post), Some(place)) = (post, place) else {
-            return Err(self.unexpected(format!("chunk {sequence} of path {path} before its receive")));
-        };
+    /// Begins to fetch the chunk of a receive.
+    fn fetch(&mut self, memory: &Memory<'_>, post: &Post, place: u64) -> Result<(), TransportError> {
         let count = c_count(&post.header)?;
         let window = self.window()?;
         // SAFETY: `execute` has checked the memory for this schedule and keeps the region untouched until the chunk is received; the
@@ -253,6 +248,7 @@ impl Pull {
             check(code, "MPI_Rget")?;
             request
         };
+        let (path, sequence) = (post.header.path, post.header.sequence);
         self.fetching.push(request, Fetching { from: post.from, path, sequence });
         Ok(())
     }
@@ -327,13 +323,13 @@ impl Transport for Pull {
         }
         for (path, sequence) in ready {
             // Credits allow no more than one window of chunks, and as many receives are posted.
-            let post = self.posted.get(&path).and_then(VecDeque::front);
-            let from = post.map(|post| post.from);
-            let from =
-                from.ok_or_else(|| self.unexpected(format!("chunk {sequence} of path {path} before its receive")))?;
-            self.sources.entry(from).or_default().waiting.push_back((path, sequence));
+            let post = self.posted.get_mut(&path).and_then(VecDeque::pop_front);
+            let place = self.announced.remove(&(path, sequence));
+            let (Some(post), Some(place)) = (post, place) else {
+                return Err(self.unexpected(format!("chunk {sequence} of path {path} before its receive")));
+            };
+            self.sources.entry(post.from).or_default().waiting.push_back((post, place));
         }
-        self.fetch_due(memory)?;
         let (control, received, sources) = (&mut self.control, &mut self.received, &mut self.sources);
         self.fetching.test(|_, Fetching { from, path, sequence }| {
             if let Some(source) = sources.get_mut(&from) {
