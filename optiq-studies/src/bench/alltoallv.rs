@@ -1,8 +1,9 @@
 //! The measurement, as every rank runs it.
 //!
 //! `MPI_Alltoallv` and OPTIQ run in turn in one job, the order changing from repetition to repetition. A repetition counts
-//! from a barrier until the last rank has returned from its call. Where one call is short, a repetition makes enough calls
-//! to take ten milliseconds, the same number on all ranks and for both sides, so that clocks and barriers do not matter; its
+//! from a barrier until the last rank has returned from its call. Where one call is short, a repetition of a side makes enough calls, the
+//! same number on all ranks, to take ten milliseconds, and several times what ranks need to leave a barrier: where many share a
+//! processor, the last one leaves milliseconds after the first, and calls that wait for it would be measured in its place. A repetition's
 //! time is the mean of its calls. The first call of each side opens connections and makes the plan; it is reported
 //! separately. Untimed calls follow, in which OPTIQ finds out whether planned paths or plain MPI are faster. Each case has
 //! its own session, as in a program that repeats this exchange: what OPTIQ learned from 1-byte exchanges does not
@@ -22,6 +23,7 @@ use crate::bench::comparison::{Comparison, Outcome, Side, Suite};
 use crate::bench::exchange::{Exchange, counts, too_large};
 use crate::bench::session;
 use crate::bench::timing;
+use crate::quartiles::median_and_quartiles;
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
@@ -37,6 +39,15 @@ use std::time::Instant;
 
 /// The least time of a timed repetition, about, in seconds.
 const LONG_ENOUGH: f64 = 10e-3;
+
+/// The least time of a timed repetition in barriers, each of which begins when ranks leave another one.
+const BARRIERS: f64 = 5.0;
+
+/// Repetitions that are made to find out how many calls one needs, where it is more than one.
+const SIZING_ROUNDS: usize = 5;
+
+/// Barriers that are timed, of which the median counts.
+const TIMED_BARRIERS: usize = 5;
 
 /// The most calls in a repetition.
 const MAX_CALLS: usize = 20_000;
@@ -166,15 +177,21 @@ impl Bench<'_> {
         let mut exchange = Exchange::in_job(self.world, counts);
         let x = &mut exchange;
         let first = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
-        let mut last = first;
+        let mut shortest = first;
         for _ in 1..WARM_UP {
-            last = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
+            let last = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
+            shortest = [0, 1].map(|side: usize| last[side].min(shortest[side]));
         }
-        let calls = self.calls(x, last)?;
+        let least = self.least_seconds()?;
+        let mut calls = [1; 2];
+        for by in [By::Mpi, By::Optiq] {
+            calls[by as usize] = self.calls(by, x, shortest[by as usize], least)?;
+        }
         let (mut seconds, mut on_paths, mut decisions) = ([Vec::new(), Vec::new()], 0, [None, None]);
         for repetition in 0..self.repetitions {
             let order = if repetition % 2 == 0 { [By::Mpi, By::Optiq] } else { [By::Optiq, By::Mpi] };
             for by in order {
+                let calls = calls[by as usize];
                 if calls > 1 {
                     self.verified(by, x, 1)?;
                 }
@@ -201,7 +218,8 @@ impl Bench<'_> {
             pairs: list.iter().filter(|d| d.bytes > 0).count(),
             total_bytes: list.iter().map(|d| d.bytes).sum(),
             ranks: self.placement.len(),
-            calls,
+            calls: calls[By::Optiq as usize],
+            mpi_calls: calls[By::Mpi as usize],
             served_by: match &decision {
                 Decision::Multipath { paths, .. } => optiq_view::table::count(*paths, "path"),
                 Decision::Combined { .. } => "combined".into(),
@@ -222,19 +240,31 @@ impl Bench<'_> {
         })
     }
 
-    /// The number of calls in a repetition, as rank 0 decides; `seconds` has the time of one call of each side.
-    fn calls(&self, x: &mut Exchange, seconds: [f64; 2]) -> Result<usize, String> {
-        let mut shorter = seconds[0].min(seconds[1]);
+    /// How long a repetition is to take at least, as rank 0 knows it.
+    fn least_seconds(&self) -> Result<f64, String> {
+        let barrier = || {
+            timing::seconds(self.world, || {
+                self.world.barrier();
+                Ok(())
+            })
+        };
+        let barriers = (0..TIMED_BARRIERS).map(|_| barrier()).collect::<Result<Vec<f64>, String>>()?;
+        Ok(LONG_ENOUGH.max(BARRIERS * median_and_quartiles(&barriers).0))
+    }
+
+    /// The number of calls in a repetition of this side that takes `least` seconds, as rank 0 decides; one call took `seconds`.
+    fn calls(&self, by: By, x: &mut Exchange, mut seconds: f64, least: f64) -> Result<usize, String> {
         let mut calls = 1;
-        // A single short call is mostly barrier, so the time of many calls says how many are needed.
-        for _ in 0..3 {
-            let mut agreed = [(LONG_ENOUGH / shorter.max(1e-9)).ceil().clamp(1.0, MAX_CALLS as f64) as u64];
+        // A single short call is mostly barrier, so the time of many calls says how many are needed; and calls in which OPTIQ learns who is
+        // faster take longer than those that are measured.
+        for _ in 0..SIZING_ROUNDS {
+            let mut agreed = [(least / seconds.max(1e-9)).ceil().clamp(1.0, MAX_CALLS as f64) as u64];
             self.world.process_at_rank(0).broadcast_into(&mut agreed[..]);
-            if agreed[0] as usize <= calls {
+            if agreed[0] == 1 {
                 break;
             }
-            calls = agreed[0] as usize;
-            shorter = self.verified(By::Mpi, x, calls)?.min(self.verified(By::Optiq, x, calls)?);
+            calls = calls.max(agreed[0] as usize);
+            seconds = seconds.min(self.verified(by, x, calls)?);
         }
         Ok(calls)
     }

@@ -54,8 +54,11 @@ pub struct Comparison {
     pub total_bytes: u64,
     /// MPI ranks.
     pub ranks: usize,
-    /// Calls of each in a timed repetition.
+    /// Calls of OPTIQ in a timed repetition.
     pub calls: usize,
+    /// Calls of MPI in one; 0 in documents of before 2026-11-28, in which both sides made `calls`.
+    #[serde(default)]
+    pub mpi_calls: usize,
     /// What served most of OPTIQ's repetitions, and why.
     pub decision: String,
     /// The same in a word or two: `MPI`, `25 paths`.
@@ -338,7 +341,10 @@ impl Comparison {
             true => format!("({:.2} x: MPI served both)", self.ratio),
             false => format!("{:.2} x", self.ratio),
         };
-        let calls = if self.calls > 1 { format!(" of {} calls", self.calls) } else { String::new() };
+        let calls = match (self.mpi_calls, self.calls) {
+            (1, 1) => String::new(),
+            (mpi, optiq) => format!(" of {mpi} and {optiq} calls"),
+        };
         format!(
             "{} on {}, {} ranks, {} repetitions{calls}, {} over the network\n\n{}\nOPTIQ: {} ({})\nset up in {}, which no call includes\n{}\n",
             self.demands,
@@ -354,7 +360,7 @@ impl Comparison {
             self.decision,
             self.transport,
             table::seconds(self.setup_seconds),
-            match (self.verified, self.calls) {
+            match (self.verified, self.calls.max(self.mpi_calls)) {
                 (false, _) => "WRONG BYTES",
                 (true, 1) => "every byte of every repetition is right",
                 (true, _) => "every byte of the first and last call of each repetition is right",
@@ -379,6 +385,7 @@ mod tests {
             total_bytes: 8 * message_bytes,
             ranks: 16,
             calls: 1,
+            mpi_calls: 1,
             decision: "25 paths by planner <optimal>".into(),
             served_by: "25 paths".into(),
             is_served_by_mpi: false,

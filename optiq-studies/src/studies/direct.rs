@@ -161,11 +161,12 @@ impl DirectContent {
             "Labs of 16 hosts, one rank each, with links of {}, `optiq bench alltoallv --cases FILE --repetitions {}` with the \
              cases of each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes (Open MPI takes its \
              linear algorithm) and `optiq_alltoallv` run in turn in one job; the pairwise algorithm (`mpirun {PAIRWISE}`) by the \
-             same command right after it. Times are medians; in brackets, the share of the link bound. Below ten milliseconds a \
-             repetition makes many calls, which overlap, so that shares above 100 % are possible. OPTIQ's \
+             same command right after it. Times are medians; in brackets, the share of the link bound. {} OPTIQ's \
              repetitions include its trials of the slower side: one in the first ten calls of a kind of demands, and the first call \
              of all, which is MPI's.\n",
-            self.rate, self.repetitions
+            self.rate,
+            self.repetitions,
+            lab::repetitions_of(self.benches.iter().map(|bench| &bench.suite))
         );
         page.push_str(&self.tables("##"));
         page
@@ -241,6 +242,7 @@ mod tests {
             ratio: mpi / optiq,
             setup_seconds: 0.05,
             transport: String::new(),
+            mpi_calls: 0,
         };
         let topology = "star:16,capacity=12.5MB/s".into();
         BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true }

@@ -174,7 +174,7 @@ fn folder() -> Result<TempDir, Failure> {
     tempfile::tempdir().map_err(|e| Failure::Work(format!("a folder for models cannot be made: {e}")))
 }
 
-/// The cases of groups that were measured in labs. Below ten milliseconds calls overlap, so that the series of small messages and of the
+/// The cases of groups that were measured in labs. Short calls overlap, so that the series of small messages and of the
 /// crossover, which are of no group, are no times of one exchange.
 fn in_labs<'a>(measured: &'a LabContent, selection: &Selection) -> Vec<PredictedCase<'a>> {
     let benches = measured.labs.iter().flat_map(|lab| lab.benches.iter().map(move |bench| (lab, bench)));

@@ -198,6 +198,7 @@ mod tests {
                 ratio: mpi / 0.2,
                 setup_seconds: 0.05,
                 transport: String::new(),
+                mpi_calls: 0,
             };
             let topology = "star:16,capacity=12.5MB/s".into();
             let suite = BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true };

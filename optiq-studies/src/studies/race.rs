@@ -21,6 +21,10 @@ use std::fmt::Write;
 /// For `--cases`, beside the groups.
 const LIBRARIES: [RaceLibrary; 2] = [RaceLibrary::OpenMpi, RaceLibrary::Mpich];
 
+/// On the page with small messages.
+const CHANGED_RULE: &str = "The rule for repetitions was changed on 2026-11-28, after this page had shown 1.23 x over the best rival, and 0.38 to 0.63 x where \
+    bytes go between one pair of hosts in ten: repetitions of ten milliseconds were mostly the barrier that 64 ranks on two processors leave 11 ms apart.";
+
 /// What is said of MPI without tuning.
 const AS_IT_COMES: &str = "as it comes";
 
@@ -273,7 +277,8 @@ impl RaceContent {
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
-        let hosts = match self.benches.iter().any(|bench| bench.suite.ranks > 16) {
+        let is_small = self.benches.iter().any(|bench| bench.suite.ranks > 16);
+        let hosts = match is_small {
             true => "8 hosts, 8 ranks each, all pairs of which on two hosts share the bytes of a case",
             false => "16 hosts, one rank each",
         };
@@ -282,10 +287,12 @@ impl RaceContent {
              each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes and `optiq_alltoallv` run in turn \
              in one job; every setting of a rival by the same command right after it, in MPI's place: MPI's own algorithms chosen by its \
              tuning variables, others as a preloaded library (`optiq-studies/rivals/rival.c`). Times are medians, in the tables those of \
-             each rival's best setting for the case; in brackets the share of the link bound, and which setting. \"Over the best\" is the \
+             each rival's best setting for the case; in brackets the share of the link bound, and which setting. {} \"Over the best\" is the \
              best rival's time over OPTIQ's. Where a rival's sources fix how many messages are in flight at a time, the number in them is \
              replaced.\n",
-            self.rate, self.repetitions
+            self.rate,
+            self.repetitions,
+            lab::repetitions_of(self.benches.iter().map(|bench| &bench.suite))
         );
         let list = |title: &str, lines: &[String]| {
             if lines.is_empty() {
@@ -294,6 +301,9 @@ impl RaceContent {
             let lines: String = lines.iter().map(|line| format!("- {line}\n")).collect();
             format!("\n{title}\n\n{lines}")
         };
+        if is_small {
+            page.push_str(&format!("\n{CHANGED_RULE}\n"));
+        }
         page.push_str(&list("Built from:", &self.built_from));
         page.push_str(&list("Not in the race:", &self.missing));
         let ratios: Vec<f64> = self.benches.iter().flat_map(RaceBench::over_best).collect();
@@ -336,6 +346,7 @@ mod tests {
             ratio: 2.0,
             setup_seconds: 0.05,
             transport: String::new(),
+            mpi_calls: 0,
         };
         let setting = |setting: &str, times: Vec<f64>| RaceSetting {
             rival: "MPI Advance".into(),
