@@ -151,6 +151,31 @@ fn exchanges_that_go_on_while_the_program_does_something_else() {
     passes(3, &program, &["nonblocking"], &STARTED);
 }
 
+/// Two ranks a host, on two hosts.
+const SMALL: [(&str, &str); 4] = [
+    ("OPTIQ_TOPOLOGY", "torus:2"),
+    ("OPTIQ_PLACEMENT", "rank:2"),
+    ("OPTIQ_MIN_BYTES", "1GB"),
+    ("OPTIQ_PRELOAD", "alltoallv,ialltoallv"),
+];
+
+#[test]
+fn small_exchanges_that_go_on_are_combined() {
+    let program = c_program("nonblocking");
+    let always = [&SMALL[..], &[("OPTIQ_COMBINE", "always")]].concat();
+    let output = passes(4, &program, &["nonblocking"], &always);
+    let line = |function: &str| output.lines().find(|l| l.trim_start().starts_with(function)).unwrap_or_default();
+    assert!(line("MPI_Ialltoallv: ").contains("by combined messages"), "{output}");
+    passes(4, &program, &["nonblocking"], &SMALL);
+    // MPICH 4.0's own persistent exchanges do not survive the program.
+    if !IS_MPICH {
+        let output = passes(4, &program, &["persistent"], &always);
+        let line = output.lines().find(|l| l.trim_start().starts_with("MPI_Alltoallv_init: ")).unwrap_or_default();
+        assert!(line.contains("by combined messages"), "{output}");
+        passes(4, &program, &["persistent"], &SMALL);
+    }
+}
+
 #[test]
 fn more_communicators_than_streams() {
     // Sixty-four threads a rank, all of which spin inside MPICH: four ranks take 90 s on two cores.

@@ -134,7 +134,7 @@ impl CombiningCosts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use optiq_transport::combining::pieces;
+    use optiq_transport::combining::{ahead, behind, pieces};
     use proptest::prelude::*;
 
     #[test]
@@ -179,12 +179,12 @@ mod tests {
             pieces(ranks[a], ranks[b]).flat_map(|(d, s)| sent[first[a] + s][first[b] + d].clone()).collect::<Vec<u8>>()
         };
         let mut held: Vec<Vec<Vec<u8>>> =
-            (0..nodes).map(|v| (0..nodes).map(|j| block(v, schedule.ahead(v, j))).collect()).collect();
+            (0..nodes).map(|v| (0..nodes).map(|j| block(v, ahead(nodes, v, j))).collect()).collect();
         for round in 0..schedule.rounds() {
             let before = held.clone();
             for message in schedule.messages.iter().filter(|m| m.round == round) {
                 for node in 0..nodes {
-                    let into = schedule.ahead(node, message.ahead);
+                    let into = ahead(nodes, node, message.ahead);
                     for &j in &message.blocks {
                         held[into as usize][j as usize].clone_from(&before[node as usize][j as usize]);
                     }
@@ -195,7 +195,7 @@ mod tests {
         let mut received = vec![vec![Vec::new(); all]; all];
         for node in 0..nodes {
             for j in 0..nodes {
-                let from = schedule.behind(node, j) as usize;
+                let from = behind(nodes, node, j) as usize;
                 let mut rest = &held[node as usize][j as usize][..];
                 for (d, s) in pieces(ranks[from], ranks[node as usize]) {
                     let (sender, receiver) = (first[from] + s, first[node as usize] + d);

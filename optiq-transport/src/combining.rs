@@ -58,16 +58,6 @@ impl CombiningSchedule {
         }
     }
 
-    /// The node `distance` ahead of `node`.
-    pub fn ahead(&self, node: u32, distance: u32) -> u32 {
-        (node + distance) % self.nodes
-    }
-
-    /// The node `distance` behind `node`.
-    pub fn behind(&self, node: u32, distance: u32) -> u32 {
-        (node + self.nodes - distance) % self.nodes
-    }
-
     /// Which of a node's `ranks` ranks carries a message.
     pub fn carrier(&self, message: usize, ranks: usize) -> usize {
         message % ranks.min(self.carriers as usize).max(1)
@@ -99,6 +89,16 @@ impl CombiningSchedule {
     }
 }
 
+/// The node `distance` ahead of `node` in a circle of `nodes`.
+pub fn ahead(nodes: u32, node: u32, distance: u32) -> u32 {
+    (node + distance) % nodes
+}
+
+/// The node `distance` behind `node` in a circle of `nodes`, of which there are more.
+pub fn behind(nodes: u32, node: u32, distance: u32) -> u32 {
+    (node + nodes - distance) % nodes
+}
+
 /// The pieces of a block from a node with `senders` ranks to one with `receivers`, in order: (receiver, sender), each counted within its
 /// node. All that a receiver gets lies together.
 pub fn pieces(senders: usize, receivers: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -122,7 +122,7 @@ mod tests {
             (None, Some(0), None)
         );
         assert!(!schedule.is_straight(0));
-        assert_eq!((schedule.ahead(3, 2), schedule.behind(1, 2)), (1, 3));
+        assert_eq!((ahead(4, 3, 2), behind(4, 1, 2)), (1, 3));
         assert_eq!((schedule.carrier(1, 8), schedule.carrier(1, 1), schedule.carrier(2, 8)), (1, 0, 0));
     }
 

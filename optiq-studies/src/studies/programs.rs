@@ -158,6 +158,12 @@ impl ProgramRuns {
         Some(whole(&self.plain)? / whole(way)?)
     }
 
+    /// Plain time over what is left of it without the calls; nothing unless all plain runs came to their end.
+    fn ratio_without_calls(&self) -> Option<f64> {
+        let plain = whole(&self.plain)?;
+        Some(plain / (plain - of(&self.plain, |run| Some(run.seconds_in_calls))?))
+    }
+
     /// What is wrong with the results; empty if nothing is.
     fn wrong(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -235,15 +241,19 @@ impl ProgramNetwork {
         let mut table = TextTable::new(&head);
         table.rows = self.programs.iter().map(ProgramRuns::row).collect();
         let mut text = format!("\n## {}\n\n", self.title());
-        let mean = |way: fn(&ProgramRuns) -> &[ProgramRun]| {
-            geometric_mean(&self.programs.iter().filter_map(|p| p.ratio(way(p))).collect::<Vec<f64>>())
+        let mean = |ratio: fn(&ProgramRuns) -> Option<f64>| {
+            geometric_mean(&self.programs.iter().filter_map(ratio).collect::<Vec<f64>>())
         };
-        if let [Some(wrapped), Some(learned), Some(forced)] =
-            [mean(|p| &p.wrapped), mean(|p| &p.learned), mean(|p| &p.forced)]
-        {
+        if let [Some(wrapped), Some(learned), Some(forced), Some(without)] = [
+            mean(|p| p.ratio(&p.wrapped)),
+            mean(|p| p.ratio(&p.learned)),
+            mean(|p| p.ratio(&p.forced)),
+            mean(ProgramRuns::ratio_without_calls),
+        ] {
             let _ = writeln!(
                 text,
-                "Geometric means: {wrapped:.3} x wrapped, {learned:.3} x learned, {forced:.3} x forced.\n"
+                "Geometric means: {wrapped:.3} x wrapped, {learned:.3} x learned, {forced:.3} x forced; {without:.3} x if plain runs spent \
+                 no time in these calls.\n"
             );
         }
         text.push_str(&table.markdown());
@@ -308,7 +318,10 @@ mod tests {
     use super::*;
 
     fn runs(plain: f64, wrapped: f64, forced: Option<f64>) -> ProgramRuns {
-        let run = |seconds: f64| ProgramRun { seconds, result: Some(-63.25), ..ProgramRun::default() };
+        let run = |seconds: f64| {
+            let seconds_in_calls = seconds / 2.0;
+            ProgramRun { seconds, seconds_in_calls, result: Some(-63.25), ..ProgramRun::default() }
+        };
         let failed = ProgramRun { failure: Some("ended with signal 11".into()), ..run(0.1) };
         ProgramRuns {
             program: Program { title: "p".into(), tolerance: Some(1e-6), ..Program::default() },
@@ -335,11 +348,11 @@ mod tests {
 
     #[test]
     fn slower_programs_are_named() {
-        // By hand: 4 over 2 and 1 s; the geometric mean of 2 and 0.5 is 1.
+        // By hand: 4 over 2 and 1 s; the geometric mean of 2 and 0.5 is 1. Half of the time is spent in calls.
         let both = page(vec![runs(4.0, 2.0, Some(1.0)), runs(1.0, 2.0, Some(1.0))]);
         assert!(
             both.contains("| 2.00 x | 2.00 x | 4.00 x |")
-                && both.contains("1.000 x wrapped, 1.000 x learned, 2.000 x forced"),
+                && both.contains("1.000 x wrapped, 1.000 x learned, 2.000 x forced; 2.000 x if plain"),
             "{both}"
         );
         assert!(both.contains("- p on `star:16`, profile tuned: 0.50 x"), "{both}");

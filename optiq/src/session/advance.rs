@@ -35,18 +35,21 @@ impl Session {
         {
             fabric.channels.borrow_mut().abandon();
             self.queue.borrow_mut().clear();
+            if let Some(combined) = &mut self.combining.borrow_mut().combined {
+                combined.abandon();
+            }
         }
     }
 
     /// Whether something that was started is not complete.
     pub(crate) fn has_started(&self) -> bool {
-        !self.queue.borrow().is_empty()
+        !self.queue.borrow().is_empty() || self.combining.borrow().has_started()
     }
 
     /// Makes progress with what was started, without waiting; whether anything moved.
     pub(crate) fn advance(&self) -> bool {
         let Ok(fabric) = &self.fabric else { return false };
-        let mut moved = false;
+        let mut moved = self.fast_path.has_started() && self.combining.borrow_mut().advance();
         loop {
             let movable = self.queue.borrow().movable(self.slot_budget(fabric));
             let had_company = movable.numbers().len() > 1;

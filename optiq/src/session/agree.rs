@@ -58,7 +58,8 @@ pub(super) struct Agreement {
 /// Longer than any call takes, in nanoseconds.
 const UNMEASURED: i64 = i64::MAX / 2;
 
-fn nanos(seconds: f64) -> i64 {
+/// As it travels.
+pub(super) fn nanos(seconds: f64) -> i64 {
     ((seconds * 1e9) as i64).min(UNMEASURED - 1)
 }
 

@@ -1,7 +1,9 @@
 //! What a session keeps for combined messages.
 
 use super::small_calls::SmallCalls;
+use crate::error::Error;
 use optiq_lower::decide::Decision;
+use optiq_transport::TransportError;
 use optiq_transport::mpi::Combined;
 use std::sync::Arc;
 
@@ -28,6 +30,28 @@ impl Combining {
             decision: mpi("no call yet"),
             measured_decision: mpi("it is measured against combined messages, or was found to be faster"),
         }
+    }
+
+    /// What is done with combined messages, which there must be.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if there are none; those of `work`.
+    pub(super) fn with_combined<T>(
+        &mut self,
+        work: impl FnOnce(&mut Combined) -> Result<T, TransportError>,
+    ) -> Result<T, Error> {
+        let combined = self.combined.as_mut().ok_or_else(|| Error::Argument("no combined messages".into()))?;
+        Ok(work(combined)?)
+    }
+
+    /// Makes progress with what was started, without waiting; whether anything moved.
+    pub(super) fn advance(&mut self) -> bool {
+        self.combined.as_mut().is_some_and(Combined::advance)
+    }
+
+    /// Whether something that was started is not complete.
+    pub(super) fn has_started(&self) -> bool {
+        self.combined.as_ref().is_some_and(Combined::has_started)
     }
 
     /// Whether it holds memory that other ranks see.

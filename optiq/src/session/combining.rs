@@ -1,21 +1,21 @@
-//! Combined messages of the ranks of a node, for calls that ranks do not agree on.
+//! Combined messages of the ranks of a node, for calls that ranks do not agree on, and such that they agree to leave to MPI.
 
 use super::agree::Agreement;
 use super::arguments::{Arguments, ByMpi};
 use super::outcome::Outcome;
 use super::setup::{Fabric, messages_in_a_row};
+use super::sides::sides_of_each;
 use super::small_calls::{Form, Served, Way};
 use super::state::Session;
 use crate::constants::COMBINED_MESSAGE_BYTES;
 use crate::error::Error;
-use crate::gpu;
 use optiq_lower::choices::CombineChoice;
 use optiq_lower::combining::{CombiningCosts, NodeTraffic, schedule};
 use optiq_lower::decide::Decision;
 use optiq_lower::model::CostModel;
-use optiq_transport::mpi::{Combined, CombinedOptions, Side, check, ffi, in_place};
-use optiq_transport::{Execution, Rank, TransportError};
-use std::ffi::{c_int, c_void};
+use optiq_transport::mpi::{Combined, CombinedOptions, Sides, check, ffi};
+use optiq_transport::{Execution, Rank};
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -150,12 +150,11 @@ impl Session {
         let code = match way {
             Way::Mpi => by_mpi(),
             Way::Combined => {
-                let Sides { send, receive, in_place } = sides()?;
-                let mut combining = self.combining.borrow_mut();
-                let combined = combining.combined.as_mut();
-                let combined = combined.ok_or_else(|| Error::Argument("no combined messages".into()))?;
-                // SAFETY: passed on.
-                unsafe { combined.exchange(&send, &receive, in_place)? };
+                let sides = sides()?;
+                self.combining.borrow_mut().with_combined(|combined| {
+                    // SAFETY: passed on.
+                    unsafe { combined.exchange(sides) }
+                })?;
                 ffi::MPI_SUCCESS as c_int
             }
         };
@@ -182,7 +181,7 @@ impl Session {
             {
                 let comm = self.plain.raw();
                 // SAFETY: passed on.
-                let sides = || unsafe { Sides::new(&a, self.size()) };
+                let sides = || unsafe { sides_of_each(&a, self.size()) };
                 let plain = || match by_mpi {
                     ByMpi::Caller(call, _) => call(),
                     // SAFETY: passed on; on our duplicate of the caller's communicator.
@@ -209,67 +208,7 @@ impl Session {
     /// As for `MPI_Alltoallv`.
     pub(crate) unsafe fn unagreed_alltoallv(&self, arguments: &Arguments, comm: ffi::MPI_Comm) -> Result<(), Error> {
         // SAFETY: passed on.
-        let code = unsafe { self.unagreed_call(|| Sides::new(arguments, self.size()), || arguments.call(comm))? };
+        let code = unsafe { self.unagreed_call(|| sides_of_each(arguments, self.size()), || arguments.call(comm))? };
         Ok(check(code, "MPI_Alltoallv")?)
-    }
-}
-
-/// Both sides of a call.
-pub(crate) struct Sides {
-    send: Side,
-    receive: Side,
-    in_place: bool,
-}
-
-impl Sides {
-    /// Of the arguments of `MPI_Alltoallv`.
-    ///
-    /// # Errors
-    /// What MPI reports.
-    ///
-    /// # Safety
-    /// As for `MPI_Alltoallv`.
-    pub(crate) unsafe fn new(a: &Arguments, ranks: u32) -> Result<Self, Error> {
-        // SAFETY: passed on.
-        unsafe {
-            let receive = Side::new(a.receive, a.receive_counts, a.receive_displacements, a.receive_type)?;
-            let send = || Side::new(a.send.cast_mut(), a.send_counts, a.send_displacements, a.send_type);
-            Self::of(a.send == in_place(), send, receive, ranks)
-        }
-    }
-
-    /// Of the arguments of `MPI_Alltoall`: buffer, count and datatype of both sides.
-    ///
-    /// # Errors
-    /// What MPI reports.
-    ///
-    /// # Safety
-    /// As for `MPI_Alltoall`.
-    pub(crate) unsafe fn equal(
-        (send, send_count, send_type): (*const c_void, c_int, ffi::MPI_Datatype),
-        (receive, count, datatype): (*mut c_void, c_int, ffi::MPI_Datatype),
-        ranks: u32,
-    ) -> Result<Self, Error> {
-        // SAFETY: passed on.
-        unsafe {
-            let receive = Side::equal(receive, count, datatype)?;
-            Self::of(send == in_place(), || Side::equal(send.cast_mut(), send_count, send_type), receive, ranks)
-        }
-    }
-
-    fn of(
-        in_place: bool,
-        send: impl FnOnce() -> Result<Side, TransportError>,
-        receive: Side,
-        ranks: u32,
-    ) -> Result<Self, Error> {
-        // One block of a GPU's memory stands for all of the buffer.
-        let readable = |side: Side| match side.first_used(ranks) {
-            Some(first) if gpu::is_device(first, 1) => side.only_by_mpi(),
-            _ => side,
-        };
-        let receive = readable(receive);
-        let send = if in_place { receive } else { readable(send()?) };
-        Ok(Self { send, receive, in_place })
     }
 }

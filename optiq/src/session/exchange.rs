@@ -156,7 +156,7 @@ impl Session {
         if self.config.check {
             self.compare_counts(send, receive)?;
         }
-        if self.falls_back(fabric, &agreement, repeated) {
+        if self.falls_back(fabric, &agreement, (send, receive), repeated)? {
             if agreement.host_bytes >= fabric.least_bytes() {
                 self.known_fallbacks.borrow_mut().add(signature);
             }
@@ -206,10 +206,21 @@ impl Session {
         }
     }
 
-    /// Whether the exchange is too small to pay for a look at its demands. Started exchanges, which are `repeated`, are not combined.
-    fn falls_back(&self, fabric: &Fabric, agreement: &Agreement, repeated: bool) -> bool {
-        let least = if repeated { fabric.least_bytes() } else { self.least_planned_bytes(fabric, agreement) };
-        self.config.may_fall_back() && agreement.countable && agreement.host_bytes < least
+    /// Whether the exchange is too small to pay for a look at its demands; collective. A started one, which is `repeated`, agrees once for many
+    /// starts, so that it need not win that back: it is planned unless combined messages serve it.
+    fn falls_back(
+        &self,
+        fabric: &Fabric,
+        agreement: &Agreement,
+        blocks: (&Blocks, &Blocks),
+        repeated: bool,
+    ) -> Result<bool, Error> {
+        let may = self.config.may_fall_back() && agreement.countable;
+        if !may || agreement.host_bytes >= self.least_planned_bytes(fabric, agreement) {
+            return Ok(false);
+        }
+        let is_due = repeated && agreement.host_bytes >= fabric.least_bytes();
+        Ok(!is_due || self.combined_for_started(fabric, agreement, blocks)?.is_some())
     }
 
     pub(super) fn too_little(&self, agreement: &Agreement) -> String {

@@ -1,8 +1,9 @@
 //! `MPI_Alltoallv`'s arguments for a later fallback to `MPI_Ialltoallv`.
 
 use super::arguments::Arguments;
+use super::fast_path::FastPath;
 use crate::error::Error;
-use optiq_transport::mpi::{check, ffi, is_initialized, is_named};
+use optiq_transport::mpi::{check, ffi, in_place, is_initialized, is_named};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Alltoallv`'s arguments, kept: copies of the arrays, and datatypes of our own that are the same. Duplicates would
@@ -26,7 +27,7 @@ impl FallbackArgs {
         let mut types = [a.receive_type; 2];
         for (copy, original) in types.iter_mut().zip([a.send_type, a.receive_type]) {
             // In place, the send type is not significant and may be anything.
-            let original = if a.send == optiq_transport::mpi::in_place() { a.receive_type } else { original };
+            let original = if a.send == in_place() { a.receive_type } else { original };
             // SAFETY: a valid datatype by this function's contract.
             unsafe {
                 if is_named(original) {
@@ -54,6 +55,18 @@ impl FallbackArgs {
             receive_displacements,
             receive_type: self.types[1],
         }
+    }
+
+    /// What this rank sends or receives, in bytes, whichever is more, as [`FastPath::skips`] takes it.
+    ///
+    /// # Safety
+    /// The arguments must still be valid.
+    pub(crate) unsafe fn bytes(&self, fast_path: &FastPath) -> u64 {
+        let Arguments { send, send_counts, send_type, receive_counts, receive_type, .. } = self.arguments();
+        let receive = (receive_counts, receive_type);
+        let send = if send == in_place() { receive } else { (send_counts, send_type) };
+        // SAFETY: by this function's contract.
+        unsafe { fast_path.bytes([send, receive]).unwrap_or(0) }
     }
 
     pub(super) fn start(&self, comm: ffi::MPI_Comm) -> Result<ffi::MPI_Request, Error> {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 enum ExchangeMethod {
     Plain(FallbackArgs),
+    Combined(FallbackArgs),
     Planned { priority: Priority, schedule: Arc<Schedule>, staged: Option<Arc<Staged>>, send: Blocks, receive: Blocks },
 }
 
@@ -30,6 +31,8 @@ enum OperationState {
     Plain(ffi::MPI_Request),
     /// The number of the start.
     Started(u64),
+    /// The number among combined messages.
+    Combined(u64),
 }
 
 /// An exchange that can be started; see [`Session::init`].
@@ -45,9 +48,9 @@ impl Operation {
         !matches!(self.state, OperationState::Idle)
     }
 
-    /// Whether it goes along planned paths.
-    pub(crate) fn is_planned(&self) -> bool {
-        matches!(self.method, ExchangeMethod::Planned { .. })
+    /// Whether plain MPI carries it.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.method, ExchangeMethod::Plain(_))
     }
 
     /// What serves it, and why.
@@ -59,7 +62,9 @@ impl Operation {
     /// active. Where there are no blocks, a buffer may be NULL.
     pub(crate) fn rebase(&mut self, send: *mut u8, receive: *mut u8) {
         match &mut self.method {
-            ExchangeMethod::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
+            ExchangeMethod::Plain(kept) | ExchangeMethod::Combined(kept) => {
+                (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast())
+            }
             ExchangeMethod::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
         }
     }
@@ -75,41 +80,47 @@ impl Session {
         class: u8,
     ) -> Result<Operation, Error> {
         let countable = kept.is_some();
-        let plain = |decision: Arc<Decision>| {
+        let of_kept = |method: fn(FallbackArgs) -> ExchangeMethod, decision: Arc<Decision>| {
             let missing = || Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into());
-            Ok(Operation {
-                method: ExchangeMethod::Plain(kept.ok_or_else(missing)?),
-                decision,
-                state: OperationState::Idle,
-            })
+            Ok(Operation { method: method(kept.ok_or_else(missing)?), decision, state: OperationState::Idle })
         };
         let Ok(fabric) = &self.fabric else {
             local?;
             let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
-            return plain(Arc::new(Decision::Mpi { reason }));
+            return of_kept(ExchangeMethod::Plain, Arc::new(Decision::Mpi { reason }));
         };
         let terms = Terms { countable, signature: 0, repeated: true, class };
         let (agreement, entry) = self.prepare(fabric, local.as_ref(), terms)?;
-        let reason = match (local?, entry) {
-            (Local::Bytes(send, receive), Some(entry)) => {
-                return match self.planned_schedule(&entry) {
-                    Some(schedule) => {
-                        let priority = fabric.channels.borrow_mut().of_class(class, &self.comm)?;
-                        let staged = entry.staged.clone();
-                        Ok(Operation {
-                            method: ExchangeMethod::Planned { priority, schedule, staged, send, receive },
-                            decision: Arc::clone(&entry.decision),
-                            state: OperationState::Idle,
-                        })
-                    }
-                    None => plain(Arc::clone(&entry.decision)),
-                };
+        let mpi = |reason| Arc::new(Decision::Mpi { reason });
+        let (decision, blocks) = match (local?, entry) {
+            (Local::Bytes(send, receive), Some(entry)) => match self.planned_schedule(&entry) {
+                Some(schedule) => {
+                    let priority = fabric.channels.borrow_mut().of_class(class, &self.comm)?;
+                    let staged = entry.staged.clone();
+                    return Ok(Operation {
+                        method: ExchangeMethod::Planned { priority, schedule, staged, send, receive },
+                        decision: Arc::clone(&entry.decision),
+                        state: OperationState::Idle,
+                    });
+                }
+                None => (Arc::clone(&entry.decision), entry.schedule.is_none().then_some((send, receive))),
+            },
+            (Local::OnlyMpi(reason), _) => (mpi(reason), None),
+            (Local::Bytes(send, receive), None) if agreement.servable => {
+                (mpi(self.too_little(&agreement)), Some((send, receive)))
             }
-            (Local::OnlyMpi(reason), _) => reason,
-            (Local::Bytes(..), None) if agreement.servable => self.too_little(&agreement),
-            (Local::Bytes(..), None) => "another rank has arguments that only MPI can serve".into(),
+            (Local::Bytes(..), None) => (mpi("another rank has arguments that only MPI can serve".into()), None),
         };
-        plain(Arc::new(Decision::Mpi { reason }))
+        let combined = match &blocks {
+            Some((send, receive)) if agreement.countable => {
+                self.combined_for_started(fabric, &agreement, (send, receive))?
+            }
+            _ => None,
+        };
+        match combined {
+            Some(decision) => of_kept(ExchangeMethod::Combined, decision),
+            None => of_kept(ExchangeMethod::Plain, decision),
+        }
     }
 
     /// The schedule of started exchanges; `None` where plain MPI serves them. What was measured by now is the same on all ranks; later
@@ -134,6 +145,8 @@ impl Session {
         }
         operation.state = match &operation.method {
             ExchangeMethod::Plain(kept) => OperationState::Plain(kept.start(self.plain.raw())?),
+            // SAFETY: by this function's contract; the operation keeps the arguments as long as it is active.
+            ExchangeMethod::Combined(kept) => OperationState::Combined(unsafe { self.start_combined(kept)? }),
             ExchangeMethod::Planned { priority, schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.
                 OperationState::Started(unsafe {
@@ -205,6 +218,13 @@ impl Session {
             }
             OperationState::Started(number) => {
                 let ended = self.queue.borrow_mut().has_ended(*number);
+                if ended.is_err() {
+                    operation.state = OperationState::Idle;
+                }
+                ended?
+            }
+            OperationState::Combined(number) => {
+                let ended = self.combining.borrow_mut().with_combined(|combined| combined.has_ended(*number));
                 if ended.is_err() {
                     operation.state = OperationState::Idle;
                 }

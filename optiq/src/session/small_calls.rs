@@ -183,10 +183,16 @@ impl SmallCalls {
         }
     }
 
+    /// A call that was made to be measured took so long at this rank.
+    pub(super) fn tried(&mut self, way: Way, seconds: f64) {
+        let at = self.at(way);
+        self.uses[at].made += 1;
+        self.record(way, seconds);
+    }
+
     /// MPI has served a call that ranks agreed on, in so long at this rank.
     pub(super) fn agreed(&mut self, seconds: f64) {
-        self.uses[0].made += 1;
-        self.record(Way::Mpi, seconds);
+        self.tried(Way::Mpi, seconds);
     }
 
     /// What calls of both ways took at this rank since the last agreement, in seconds.
@@ -231,7 +237,8 @@ impl SmallCalls {
         combined.seconds * self.min_gain <= mpi.seconds
     }
 
-    fn best(&self) -> Way {
+    /// The faster way, as far as it is known.
+    pub(super) fn best(&self) -> Way {
         let gains = if self.is_known() { self.gains(&self.both()) } else { self.other_form_gains() == Some(true) };
         if gains { Way::Combined } else { Way::Mpi }
     }

@@ -1,6 +1,6 @@
 //! An exchange of bytes through a session, every byte of it checked, and what it costs in memory.
 
-use optiq::{Config, Session};
+use optiq::{Config, Persistent, Session};
 use optiq_transport::mpi::{check, ffi};
 use std::fs;
 
@@ -76,6 +76,20 @@ impl Load {
         session
             .alltoallv(
                 &self.send,
+                &self.send_counts,
+                &self.send_offsets,
+                &mut self.receive,
+                &self.receive_counts,
+                &self.receive_offsets,
+            )
+            .map_err(|e| e.to_string())
+    }
+
+    /// Plans the exchange for being started many times.
+    pub fn init<'a>(&'a mut self, session: &'a Session) -> Result<Persistent<'a, u8>, String> {
+        session
+            .alltoallv_init(
+                &mut self.send,
                 &self.send_counts,
                 &self.send_offsets,
                 &mut self.receive,

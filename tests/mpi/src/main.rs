@@ -86,6 +86,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["fault", rest @ ..] => faults::run(rest),
         ["small-disagreeing"] => small::disagreeing(),
         ["small", sizes, one_in] => small::run(sizes, one_in),
+        ["small-started", sizes] => small::started(sizes),
         ["small-sparse", hosts] => small::sparse(hosts),
         ["soak", calls, seed] => soak::run(calls, seed),
         ["io", "random", rounds, largest] => io::random(rounds, largest, true),

@@ -44,14 +44,65 @@ fn median(mut seconds: Vec<f64>) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Messages of each of these sizes (`8,64,1024`) between all pairs of ranks, or one pair in `one_in`.
-pub fn run(sizes: &str, one_in: &str) -> Result<(), String> {
-    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text}: a number is expected"));
-    let one_in = number(one_in)?;
-    let configured = load::session()?;
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{text}: a number is expected"))
+}
+
+/// A session that leaves everything to MPI.
+fn plain_session() -> Result<Session, String> {
     let config = Config { algorithm: Algorithm::Mpi, ..Config::read().usable().map_err(|e| e.to_string())? };
     // SAFETY: MPI is initialised, and the session is dropped before it is finalised.
-    let plain = unsafe { Session::new(ffi::RSMPI_COMM_WORLD, config) }.map_err(|e| e.to_string())?;
+    unsafe { Session::new(ffi::RSMPI_COMM_WORLD, config) }.map_err(|e| e.to_string())
+}
+
+/// Exchanges that are planned once, and started and waited for again and again, with messages of each of these sizes between all pairs of
+/// ranks.
+pub fn started(sizes: &str) -> Result<(), String> {
+    let (configured, plain) = (load::session()?, plain_session()?);
+    for bytes in sizes.split(',') {
+        let bytes = number(bytes)? as usize;
+        let mut load = Load::new(rank(), size(), |_, _| bytes);
+        let (mut mpi, mut optiq, mut decision) = (Vec::new(), Vec::new(), String::new());
+        // The first repetition opens connections.
+        for round in 0..=REPETITIONS as u64 {
+            let mut sides = [(&plain, &mut mpi), (&configured, &mut optiq)];
+            if round % 2 == 1 {
+                sides.swap(0, 1);
+            }
+            for (session, seconds) in sides {
+                load.fill(round);
+                let mut exchange = load.init(session)?;
+                load::barrier()?;
+                let start = Instant::now();
+                for _ in 0..CALLS {
+                    exchange.start().and_then(|()| exchange.wait()).map_err(|e| e.to_string())?;
+                }
+                let took = longest(start.elapsed().as_secs_f64())? / CALLS as f64;
+                if round > 0 {
+                    seconds.push(took);
+                }
+                if std::ptr::eq(session, &configured) {
+                    decision = exchange.decision().to_string();
+                }
+                drop(exchange);
+                load.check(round)?;
+            }
+        }
+        let (mpi, optiq) = (median(mpi), median(optiq));
+        if rank() == 0 {
+            let ratio = mpi / optiq;
+            println!(
+                "{bytes} bytes, started: MPI {mpi:.3e} s, OPTIQ {optiq:.3e} s, {ratio:.2} times as fast: {decision}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Messages of each of these sizes (`8,64,1024`) between all pairs of ranks, or one pair in `one_in`.
+pub fn run(sizes: &str, one_in: &str) -> Result<(), String> {
+    let one_in = number(one_in)?;
+    let (configured, plain) = (load::session()?, plain_session()?);
     for bytes in sizes.split(',') {
         let bytes = number(bytes)? as usize;
         let pair = |from: u32, to: u32| {
@@ -92,7 +143,6 @@ const SPARSE_CALLS: u64 = 40;
 /// Messages of a few sizes between some ranks of hosts with these numbers of ranks (`3,1,2`), by number: one pattern for many calls after the
 /// other, then one after the other. Every byte of every call is checked. Prints what served the last call of each pattern.
 pub fn sparse(hosts: &str) -> Result<(), String> {
-    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{text}: a number is expected"));
     let sizes = hosts.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
     let host_of: Vec<usize> = sizes.iter().enumerate().flat_map(|(host, &n)| vec![host; n as usize]).collect();
     let host = |rank: u32| host_of[rank as usize];

@@ -210,6 +210,29 @@ fn counts_that_disagree_in_combined_messages_are_an_error_where_they_are_seen() 
     passes(4, &["small-disagreeing"], &environment);
 }
 
+/// Started exchanges that are left to MPI travel together as well: two at a time, waited for in either order, with blocking calls between.
+#[test]
+fn started_small_exchanges_are_combined() {
+    for (ranks, placement, how) in [
+        (8, "rank:2", "always"),
+        (7, "rank:3", "always,radix=2"),
+        (8, "rank:4", "always,message=64"),
+        (6, "rank:2", "auto"),
+    ] {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", "star:4"),
+            ("OPTIQ_PLACEMENT", placement),
+            ("OPTIQ_MIN_BYTES", "1GB"),
+            ("OPTIQ_COMBINE", how),
+        ];
+        let output = passes(ranks, &["persistent"], &environment);
+        let combined = output.contains("persistent exchange served by combined messages");
+        assert!(combined || how == "auto", "{how}, {placement}:\n{output}");
+        passes(ranks, &["handles"], &environment);
+        passes(ranks, &["crossing"], &environment);
+    }
+}
+
 /// Without memory for it, MPI serves.
 #[test]
 fn combined_messages_that_do_not_fit_the_budget_are_not_combined() {

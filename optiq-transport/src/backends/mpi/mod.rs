@@ -25,7 +25,7 @@ pub mod tally;
 mod two_sided;
 mod window;
 
-pub use combined::{Combined, CombinedOptions, Side};
+pub use combined::{Combined, CombinedOptions, Side, Sides};
 pub use comm::{
     Communicator, Pending, PendingWords, check, in_place, is_initialized, library_version, processor_name, quietly,
 };

@@ -11,21 +11,21 @@
 //! # `MPI_Alltoallv_init`
 //!
 //! Ranks may start persistent exchanges in different orders (MPI 4.0, section 6.13). So each has a stream of its own, which the
-//! next one takes over when it is freed. The call may wait for others: all agree in it, and what planned paths do not serve is
-//! MPI's from the start.
+//! next one takes over when it is freed. The call may wait for others: all agree in it, and what neither planned paths nor combined messages
+//! serve is MPI's from the start.
 
 use super::call::Call;
 use super::communicators::{KnownComm, all_min};
 use super::counts::{CallOutcome, Function, count};
 use super::neighbours::Neighbours;
-use super::serve::{conclude, fail, fits, lists_of, localize, usable};
+use super::serve::{conclude, conclude_unagreed, fail, fits, lists_of, localize, usable};
 use super::started::Slot;
 use super::state::{SERVING, STATE};
 use super::streams::{self, Completion, Exchange, SendPtr, Stream, StreamTask};
 use crate::c_api::arguments::arguments_signature;
 use crate::config::Config;
 use crate::error::Error;
-use crate::session::{ByMpi, FallbackArgs, Local, Session};
+use crate::session::{ByMpi, FallbackArgs, Local, Session, sides_of_each};
 use optiq_transport::Backoff;
 use optiq_transport::mpi::{Communicator, check, ffi, in_place, quietly};
 use parking_lot::Mutex;
@@ -267,20 +267,38 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
         code.set(Some(returned));
         returned
     };
+    let function = exchange.function;
+    let failed = |error: Option<Error>| {
+        let why = error.map_or("internal error in OPTIQ".into(), |e| e.to_string());
+        log::error!("{}: {why}", function.name());
+        ffi::MPI_ERR_OTHER as c_int
+    };
+    let fast_path = session.fast_path();
+    // SAFETY: arrays of as many ints as there are ranks, and datatypes that MPI has accepted.
+    let bytes = unsafe { exchange.kept.bytes(fast_path) };
+    if fast_path.skips(bytes, || session.is_known_fallback(exchange.signature)) {
+        // SAFETY: the program keeps its buffers until the request is complete.
+        let sides = || unsafe { sides_of_each(&arguments, session.size()) };
+        let (reason, code) = if fast_path.is_watched() {
+            // SAFETY: as above.
+            let unagreed = || unsafe { session.unagreed_call(sides, by_mpi) };
+            conclude_unagreed(catch_unwind(AssertUnwindSafe(unagreed)), code.get(), failed)
+        } else {
+            (CallOutcome::NoAgreement, plain())
+        };
+        count(function, reason);
+        return code == SUCCESS;
+    }
     let nothing = Local::OnlyMpi(String::new());
     let local = std::mem::replace(&mut exchange.local, nothing);
     let only_mpi = matches!(local, Local::OnlyMpi(_));
+    let caller = ByMpi::Caller(&by_mpi, Some(arguments));
     // SAFETY: the program keeps its buffers until the request is complete; what is staged lives as long as the exchange.
-    let agree = || unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(&by_mpi, None)), exchange.signature) };
+    let agree = || unsafe { session.agreed(Ok(local), Some(caller), exchange.signature) };
     let result = catch_unwind(AssertUnwindSafe(agree)).map(|r| r.map(|()| session.planned()));
-    let failed = |error: Option<Error>| {
-        let why = error.map_or("internal error in OPTIQ".into(), |e| e.to_string());
-        log::error!("{}: {why}", exchange.function.name());
-        ffi::MPI_ERR_OTHER as c_int
-    };
     let (reason, code) = conclude(result, code.get(), only_mpi, &plain, failed);
     // The session was made before it was known whether it can plan.
-    count(exchange.function, if session.network().is_none() { CallOutcome::Unusable } else { reason });
+    count(function, if session.network().is_none() { CallOutcome::Unusable } else { reason });
     code == SUCCESS
 }
 
@@ -439,13 +457,13 @@ pub(super) unsafe fn alltoallv_init(
     let only_mpi = matches!(local, Local::OnlyMpi(_));
     let (sender, answer) = channel();
     slot.stream.add(StreamTask::Plan(Box::new(SendPtr::new((call.function, local, kept))), sender));
-    match answer.recv() {
-        Ok(Ok(true)) => {}
-        Ok(Ok(false)) if only_mpi => return Err(CallOutcome::OnlyMpi),
-        Ok(Ok(false)) => return Err(CallOutcome::Persistent),
+    let carried = match answer.recv() {
+        Ok(Ok(Some(carried))) => carried,
+        Ok(Ok(None)) if only_mpi => return Err(CallOutcome::OnlyMpi),
+        Ok(Ok(None)) => return Err(CallOutcome::Persistent),
         Ok(Err(())) => return Err(CallOutcome::Disagreeing),
         Err(_) => return Err(CallOutcome::Failed),
-    }
+    };
     let made = Completion::new(call.comm).and_then(|completion| Ok((completion.request(true)?, completion)));
     let (request, completion) = match made {
         Ok(made) => made,
@@ -457,7 +475,7 @@ pub(super) unsafe fn alltoallv_init(
     PERSISTENT_COUNT.store(all.len(), Relaxed);
     drop(all);
     place(request);
-    count(call.function, CallOutcome::Planned);
+    count(call.function, carried);
     Ok(SUCCESS)
 }
 

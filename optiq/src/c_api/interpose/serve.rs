@@ -9,12 +9,12 @@ use crate::config::{Config, Preload};
 use crate::error::Error;
 use crate::logger;
 use crate::networks;
-use crate::session::{Arguments, ByMpi, FastPath, Local, Sides};
+use crate::session::{Arguments, ByMpi, FastPath, Local, sides_of_each, sides_of_equal};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_net::spec::is_auto;
 use optiq_transport::mpi::{
-    Library, element_bytes, ffi, handle_bits, in_place, is_committed, is_initialized, is_named,
+    Library, Sides, element_bytes, ffi, handle_bits, in_place, is_committed, is_initialized, is_named,
 };
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -82,19 +82,21 @@ unsafe fn without_agreement(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
         // SAFETY: by this function's contract; the lists live until the call is over.
         unsafe { session.unagreed_call(|| sides(call, known, &mut lists), by_mpi) }
     }));
-    match (served, code.get()) {
-        (_, Some(code)) => {
-            count(call.function, CallOutcome::NoAgreement);
-            code
-        }
-        (Ok(Ok(code)), None) => {
-            count(call.function, CallOutcome::Combined);
-            code
-        }
-        (failed, None) => {
-            count(call.function, CallOutcome::Failed);
-            fail(call, failed.map(Result::err).ok().flatten())
-        }
+    let (reason, code) = conclude_unagreed(served, code.get(), |error| fail(call, error));
+    count(call.function, reason);
+    code
+}
+
+/// Which way a call went without an agreement, and MPI's code for it: `code` is that of plain MPI if the call went there.
+pub(super) fn conclude_unagreed(
+    result: std::thread::Result<Result<c_int, Error>>,
+    code: Option<c_int>,
+    fail: impl FnOnce(Option<Error>) -> c_int,
+) -> (CallOutcome, c_int) {
+    match (result, code) {
+        (_, Some(code)) => (CallOutcome::NoAgreement, code),
+        (Ok(Ok(code)), None) => (CallOutcome::Combined, code),
+        (failed, None) => (CallOutcome::Failed, fail(failed.map(Result::err).ok().flatten())),
     }
 }
 
@@ -110,11 +112,11 @@ unsafe fn sides<'a>(call: &Call, known: &'a KnownComm, lists: &mut Option<Lists<
             Blocks::Each { .. } | Blocks::EachNeighbour { .. } | Blocks::SameForNeighbours { .. } => {
                 *lists = lists_of(call, known);
                 let lists = lists.as_ref().ok_or_else(|| Error::Argument(BEYOND.into()))?;
-                Sides::new(&lists.arguments(call), ranks)
+                sides_of_each(&lists.arguments(call), ranks)
             }
             Blocks::Same { send, receive } => {
                 let send = (call.send, send, call.send_type);
-                Sides::equal(send, (call.receive, receive, call.receive_type), ranks)
+                sides_of_equal(send, (call.receive, receive, call.receive_type), ranks)
             }
         }
     }

@@ -10,9 +10,10 @@
 //! No stream waits for another one, nor for a call of the program that is not on its communicator, and no lock is held in a
 //! call that waits for other ranks: a stream only ever waits for the same stream on other ranks.
 
-use super::counts::Function;
+use super::counts::{CallOutcome, Function};
 use crate::error::Error;
 use crate::session::{FallbackArgs, Local, Operation, Session};
+use optiq_lower::decide::Decision;
 use optiq_transport::mpi::{Communicator, ffi, is_initialized};
 use parking_lot::Mutex;
 use std::ffi::c_int;
@@ -156,8 +157,8 @@ pub(super) struct Exchange {
 pub(super) enum StreamTask {
     /// To carry out an exchange.
     Exchange(Box<SendPtr<Exchange>>),
-    /// To plan one; the answer says whether it goes along planned paths.
-    Plan(Box<SendPtr<(Function, Local, FallbackArgs)>>, Sender<Result<bool, ()>>),
+    /// To plan one; the answer says how this stream is to carry it, or nothing if plain MPI is to.
+    Plan(Box<SendPtr<(Function, Local, FallbackArgs)>>, Sender<Result<Option<CallOutcome>, ()>>),
     /// To carry out what was planned last.
     Start(Completion),
 }
@@ -248,6 +249,15 @@ pub(super) fn without_signals<T>(make: impl FnOnce() -> T) -> T {
     }
 }
 
+/// How OPTIQ carries an exchange; nothing if plain MPI does.
+fn carried(operation: &Operation) -> Option<CallOutcome> {
+    match **operation.decision() {
+        _ if operation.is_plain() => None,
+        Decision::Combined { .. } => Some(CallOutcome::Combined),
+        _ => Some(CallOutcome::Planned),
+    }
+}
+
 /// The thread of the persistent exchanges that a session carries, one after the other in the program's time.
 pub(super) fn persistent(session: &Session, tasks: Receiver<StreamTask>) {
     // With the function that planned it: one after the other may plan with a stream.
@@ -258,8 +268,8 @@ pub(super) fn persistent(session: &Session, tasks: Receiver<StreamTask>) {
                 let (function, local, kept) = arguments.take();
                 let made = session.init(Ok(local), Some(kept), 0);
                 // The receiver may have gone.
-                let _ = answer.send(made.as_ref().map(Operation::is_planned).map_err(|_| ()));
-                planned = made.ok().filter(Operation::is_planned).map(|operation| (function, operation));
+                let _ = answer.send(made.as_ref().map(carried).map_err(|_| ()));
+                planned = made.ok().filter(|operation| !operation.is_plain()).map(|operation| (function, operation));
             }
             StreamTask::Start(completion) => {
                 let done = planned.as_mut().is_some_and(|(function, operation)| {

@@ -20,4 +20,4 @@ mod turn;
 
 pub use call::Combined;
 pub use node::CombinedOptions;
-pub use side::Side;
+pub use side::{Side, Sides};

@@ -5,7 +5,7 @@ use super::super::ffi;
 use super::super::shared::HostMemory;
 use super::bell::Bell;
 use super::layout::Layout;
-use crate::combining::CombiningSchedule;
+use crate::combining::{CombiningSchedule, ahead, behind};
 use crate::constants::LEAST_COMBINED_BYTES;
 use crate::error::TransportError;
 use optiq_trace::ids::Rank;
@@ -28,7 +28,6 @@ pub struct CombinedOptions {
 pub(super) struct Node {
     pub(super) comm: Communicator,
     memory: HostMemory,
-    pub(super) schedule: CombiningSchedule,
     /// The ranks of each node.
     ranks: Vec<Vec<Rank>>,
     /// This rank's node, and its number there.
@@ -37,8 +36,6 @@ pub(super) struct Node {
     /// Larger messages are sent by themselves.
     pub(super) message_bytes: u64,
     pub(super) layout: Layout,
-    /// Calls so far.
-    pub(super) call: u64,
 }
 
 impl Node {
@@ -54,7 +51,6 @@ impl Node {
     pub(super) fn new(
         comm: &Communicator,
         ranks: Vec<Vec<Rank>>,
-        schedule: CombiningSchedule,
         options: CombinedOptions,
     ) -> Result<Result<Self, String>, TransportError> {
         let me = comm.rank();
@@ -87,7 +83,7 @@ impl Node {
         let own = unsafe { Communicator::duplicate(comm.raw())? };
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         own.barrier()?;
-        Ok(Ok(Self { comm: own, memory, schedule, ranks, node, local, message_bytes, layout, call: 0 }))
+        Ok(Ok(Self { comm: own, memory, ranks, node, local, message_bytes, layout }))
     }
 
     /// Lets MPI make progress with what else the program has in flight.
@@ -128,12 +124,12 @@ impl Node {
 
     /// The ranks of the node `distance` ahead.
     pub(super) fn ahead(&self, distance: u32) -> &[Rank] {
-        &self.ranks[self.schedule.ahead(self.node, distance) as usize]
+        &self.ranks[ahead(self.ranks.len() as u32, self.node, distance) as usize]
     }
 
     /// The ranks of the node `distance` behind.
     pub(super) fn behind(&self, distance: u32) -> &[Rank] {
-        &self.ranks[self.schedule.behind(self.node, distance) as usize]
+        &self.ranks[behind(self.ranks.len() as u32, self.node, distance) as usize]
     }
 
     /// The ranks of this rank's node.
@@ -152,19 +148,19 @@ impl Node {
     }
 
     /// Whether this rank carries no messages.
-    pub(super) fn is_no_carrier(&self) -> bool {
+    pub(super) fn is_no_carrier(&self, schedule: &CombiningSchedule) -> bool {
         let here = self.here().len();
-        (0..self.schedule.messages.len()).all(|number| self.schedule.carrier(number, here) != self.local)
+        (0..schedule.messages.len()).all(|number| schedule.carrier(number, here) != self.local)
     }
 
-    /// The value of a block's flag after a round.
-    pub(super) fn mark(&self, round: u32) -> u64 {
-        // Fewer than 64 rounds: there are fewer than 2^32 nodes.
-        64 * self.call + u64::from(round) + 1
+    /// Whether a block has come as far as a round of a call takes it.
+    pub(super) fn has_come(&self, call: u64, distance: u32, round: u32) -> bool {
+        self.counter(self.layout.flag(distance)).load(Acquire) >= mark(call, round)
     }
+}
 
-    /// Whether a block has come as far as a round takes it.
-    pub(super) fn has_come(&self, distance: u32, round: u32) -> bool {
-        self.counter(self.layout.flag(distance)).load(Acquire) >= self.mark(round)
-    }
+/// The value of a block's flag after a round of a call.
+pub(super) fn mark(call: u64, round: u32) -> u64 {
+    // Fewer than 64 rounds: there are fewer than 2^32 nodes.
+    64 * call + u64::from(round) + 1
 }

@@ -14,6 +14,17 @@ enum Blocks {
     Equal(c_int),
 }
 
+/// Both sides of a call.
+#[derive(Clone, Copy)]
+pub struct Sides {
+    /// What is sent.
+    pub send: Side,
+    /// Where what is received is put.
+    pub receive: Side,
+    /// `send` is the same as `receive`, and is sent before it is replaced.
+    pub in_place: bool,
+}
+
 /// Blocks of a buffer, one for each rank, as `MPI_Alltoallv` has them.
 #[derive(Clone, Copy)]
 pub struct Side {

@@ -10,12 +10,13 @@ use super::super::comm::{byte, check};
 use super::super::ffi;
 use super::super::requests::Requests;
 use super::layout::Layout;
-use super::node::{NO_TAG, Node};
-use super::side::Side;
-use crate::combining::pieces;
+use super::node::{NO_TAG, Node, mark};
+use super::side::{Side, Sides};
+use crate::combining::{CombiningSchedule, pieces};
 use crate::error::TransportError;
 use optiq_trace::ids::Rank;
 use std::ffi::c_int;
+use std::rc::Rc;
 use std::sync::atomic::Ordering::{AcqRel, Release};
 
 /// Of messages that are sent by themselves.
@@ -44,8 +45,12 @@ enum Arrival {
 }
 
 /// See the top of the file.
-pub(super) struct Turn<'a> {
-    c: &'a Node,
+pub(super) struct Turn {
+    c: Rc<Node>,
+    /// What is sent between nodes in this call.
+    schedule: Rc<CombiningSchedule>,
+    /// Its number, from 1 on.
+    call: u64,
     receive: Side,
     /// All ranks of the node have packed.
     is_packed: bool,
@@ -63,22 +68,24 @@ pub(super) struct Turn<'a> {
     wrong: Option<TransportError>,
 }
 
-impl<'a> Turn<'a> {
+impl Turn {
     /// Packs.
     ///
     /// # Safety
     /// As for `MPI_Alltoallv`; the turn must end before the buffers do.
     pub(super) unsafe fn begin(
-        c: &'a Node,
-        send: &Side,
-        receive: &Side,
-        in_place: bool,
+        c: &Rc<Node>,
+        schedule: &Rc<CombiningSchedule>,
+        call: u64,
+        Sides { send, receive, in_place }: Sides,
     ) -> Result<Self, TransportError> {
         let mut turn = Self {
-            c,
-            receive: *receive,
+            c: Rc::clone(c),
+            schedule: Rc::clone(schedule),
+            call,
+            receive,
             is_packed: false,
-            is_apart: c.is_no_carrier() && c.here().iter().all(|&rank| receive.bytes(rank) == 0),
+            is_apart: c.is_no_carrier(schedule) && c.here().iter().all(|&rank| receive.bytes(rank) == 0),
             carried: Vec::new(),
             sends: Requests::default(),
             receives: Requests::default(),
@@ -90,13 +97,13 @@ impl<'a> Turn<'a> {
         unsafe {
             if in_place {
                 // What is sent by itself must leave the buffer before what arrives is put there.
-                turn.send_alone_from_copies(send)?;
+                turn.send_alone_from_copies(&send)?;
                 turn.receive_alone()?;
             } else {
                 turn.receive_alone()?;
-                turn.send_alone(send)?;
+                turn.send_alone(&send)?;
             }
-            turn.pack(send)?;
+            turn.pack(&send)?;
         }
         Ok(turn)
     }
@@ -167,8 +174,8 @@ impl<'a> Turn<'a> {
     /// # Safety
     /// As [`Turn::begin`].
     unsafe fn pack(&mut self, send: &Side) -> Result<(), TransportError> {
-        let c = self.c;
-        let (layout, call, nodes) = (&c.layout, c.call, c.schedule.nodes);
+        let c = Rc::clone(&self.c);
+        let (layout, call, nodes) = (&c.layout, self.call, self.schedule.nodes);
         let (sizes, starts) = (layout.sizes(call, c.local), layout.starts(call, c.local));
         let (slice, expected) = (c.at(layout.slice(call, c.local)), layout.expected(call, c.local));
         let combined = |bytes: u64| if bytes > c.message_bytes { 0 } else { bytes };
@@ -200,7 +207,7 @@ impl<'a> Turn<'a> {
     pub(super) fn step(&mut self) -> Result<bool, TransportError> {
         let mut moved = self.complete()?;
         if !self.is_packed {
-            if !self.c.have_packed(self.c.call) {
+            if !self.c.have_packed(self.call) {
                 return Ok(moved);
             }
             self.is_packed = true;
@@ -219,7 +226,7 @@ impl<'a> Turn<'a> {
         let mut missing = std::mem::take(&mut self.missing);
         let mut failed = Ok(());
         missing.retain(|&distance| {
-            let there = self.c.has_come(distance, self.c.schedule.last_round(distance));
+            let there = self.c.has_come(self.call, distance, self.schedule.last_round(distance));
             if there && failed.is_ok() {
                 failed = self.copy_from(distance);
             }
@@ -251,27 +258,27 @@ impl<'a> Turn<'a> {
 
     /// Counts other nodes with bytes for ranks of this one, and such for which ranks of this one have bytes; the larger number.
     fn partners(&self) -> u32 {
-        let (c, here) = (self.c, self.c.here().len());
+        let (c, here) = (Rc::clone(&self.c), self.c.here().len());
         let sends = |&distance: &usize| {
-            let start = |local, number| c.word(c.layout.starts(c.call, local), number);
+            let start = |local, number| c.word(c.layout.starts(self.call, local), number);
             (0..here).any(|local| start(local, distance + 1) > start(local, distance))
         };
         let receives = |&distance: &usize| self.expected_of_node(distance as u32) > 0;
-        let others = 1..c.schedule.nodes as usize;
+        let others = 1..self.schedule.nodes as usize;
         others.clone().filter(sends).count().max(others.filter(receives).count()) as u32
     }
 
     /// Begins to carry: messages with one block, whose ends are known, at once.
     fn carry(&mut self) -> Result<(), TransportError> {
-        let (c, here) = (self.c, self.c.here().len());
-        for number in 0..c.schedule.messages.len() {
-            if c.schedule.carrier(number, here) == c.local {
+        let (c, here) = (Rc::clone(&self.c), self.c.here().len());
+        for number in 0..self.schedule.messages.len() {
+            if self.schedule.carrier(number, here) == c.local {
                 self.carried.push(Carried { number, is_sent: false, is_expected: false, is_received: false });
             }
         }
         for at in 0..self.carried.len() {
             let number = self.carried[at].number;
-            if c.schedule.is_straight(number) {
+            if self.schedule.is_straight(number) {
                 self.expect_straight(at, number)?;
             }
         }
@@ -280,7 +287,7 @@ impl<'a> Turn<'a> {
 
     /// The carrier of a message at the node this many ahead or behind, whose ranks these are.
     fn carrier(&self, number: usize, ranks: &[Rank]) -> Rank {
-        ranks[self.c.schedule.carrier(number, ranks.len())]
+        ranks[self.schedule.carrier(number, ranks.len())]
     }
 
     fn tag(number: usize) -> c_int {
@@ -289,8 +296,8 @@ impl<'a> Turn<'a> {
 
     /// Posts the receive of a message with one block, straight into its slot.
     fn expect_straight(&mut self, at: usize, number: usize) -> Result<(), TransportError> {
-        let c = self.c;
-        let ahead = c.schedule.messages[number].ahead;
+        let c = Rc::clone(&self.c);
+        let ahead = self.schedule.messages[number].ahead;
         let expected = self.expected_of_node(ahead);
         self.carried[at].is_expected = true;
         if expected == 0 {
@@ -298,7 +305,7 @@ impl<'a> Turn<'a> {
             return Ok(());
         }
         let from = self.carrier(number, c.behind(ahead));
-        let (slot, room) = (c.at(c.layout.slot(c.call, ahead)), c.layout.slot_bytes as c_int);
+        let (slot, room) = (c.at(c.layout.slot(self.call, ahead)), c.layout.slot_bytes as c_int);
         // SAFETY: a constant, overwritten; a slot that only this rank writes, and that all ranks have left that used it in the call before
         // last.
         let request = unsafe {
@@ -314,29 +321,32 @@ impl<'a> Turn<'a> {
 
     /// What the ranks of the node expect from those of the node this many behind.
     fn expected_of_node(&self, distance: u32) -> u64 {
-        let c = self.c;
-        let of = |local| u64::from(c.word(c.layout.expected(c.call, local), distance as usize));
+        let c = Rc::clone(&self.c);
+        let of = |local| u64::from(c.word(c.layout.expected(self.call, local), distance as usize));
         (0..c.here().len()).map(of).sum()
     }
 
     /// Sends a message if its blocks are there.
     fn send_carried(&mut self, at: usize) -> Result<bool, TransportError> {
-        let (c, number) = (self.c, self.carried[at].number);
+        let (c, number) = (Rc::clone(&self.c), self.carried[at].number);
         if self.carried[at].is_sent {
             return Ok(false);
         }
-        let message = &c.schedule.messages[number];
-        let before = |&block: &u32| c.schedule.round_before(number, block).is_none_or(|round| c.has_come(block, round));
+        let schedule = Rc::clone(&self.schedule);
+        let message = &schedule.messages[number];
+        let before = |&block: &u32| {
+            self.schedule.round_before(number, block).is_none_or(|round| c.has_come(self.call, block, round))
+        };
         if !message.blocks.iter().all(before) {
             return Ok(false);
         }
         self.carried[at].is_sent = true;
-        let straight = c.schedule.is_straight(number);
+        let straight = self.schedule.is_straight(number);
         let header = if straight { 0 } else { 4 * message.blocks.len() };
         let mut buffer = vec![0; header];
         for (place, &block) in message.blocks.iter().enumerate() {
             let begin = buffer.len();
-            match c.schedule.round_before(number, block) {
+            match self.schedule.round_before(number, block) {
                 None => self.append_own(block, &mut buffer),
                 Some(_) => self.append_slot(block, &mut buffer),
             }
@@ -356,8 +366,8 @@ impl<'a> Turn<'a> {
 
     /// The node's own block of a distance, out of the slices of its ranks.
     fn append_own(&self, distance: u32, buffer: &mut Vec<u8>) {
-        let c = self.c;
-        let (layout, call) = (&c.layout, c.call);
+        let c = Rc::clone(&self.c);
+        let (layout, call) = (&c.layout, self.call);
         let (senders, receivers) = (c.here().len(), c.ahead(distance).len());
         let first: usize = (0..distance).map(|d| c.ahead(d).len()).sum();
         let start = |local| u64::from(c.word(layout.starts(call, local), distance as usize));
@@ -374,19 +384,20 @@ impl<'a> Turn<'a> {
 
     /// A block that came before.
     fn append_slot(&self, distance: u32, buffer: &mut Vec<u8>) {
-        let c = self.c;
-        let bytes = c.word(c.layout.slot_size(c.call, 0), distance as usize) as usize;
+        let c = Rc::clone(&self.c);
+        let bytes = c.word(c.layout.slot_size(self.call, 0), distance as usize) as usize;
         // SAFETY: a slot that was filled; only this rank writes it next.
-        buffer.extend_from_slice(unsafe { std::slice::from_raw_parts(c.at(c.layout.slot(c.call, distance)), bytes) });
+        buffer
+            .extend_from_slice(unsafe { std::slice::from_raw_parts(c.at(c.layout.slot(self.call, distance)), bytes) });
     }
 
     /// Looks whether a message with several blocks is there, once the slots that it fills are free.
     fn expect_carried(&mut self, at: usize) -> Result<bool, TransportError> {
-        let (c, number) = (self.c, self.carried[at].number);
+        let (c, number) = (Rc::clone(&self.c), self.carried[at].number);
         if self.carried[at].is_expected || !self.carried[at].is_sent {
             return Ok(false);
         }
-        let from = self.carrier(number, c.behind(c.schedule.messages[number].ahead));
+        let from = self.carrier(number, c.behind(self.schedule.messages[number].ahead));
         // SAFETY: out-parameters; a message that was found is received at once, into a buffer of its size, which lives until then.
         unsafe {
             let (mut found, mut message, mut status) = (0, std::mem::zeroed(), std::mem::zeroed());
@@ -438,7 +449,7 @@ impl<'a> Turn<'a> {
         let number = match arrival {
             Arrival::Alone => return false,
             Arrival::Slot { number, expected } => {
-                let ahead = self.c.schedule.messages[number].ahead;
+                let ahead = self.schedule.messages[number].ahead;
                 if count != expected {
                     self.mismatch(ahead, count, expected);
                 }
@@ -454,21 +465,21 @@ impl<'a> Turn<'a> {
             carried.is_received = true;
         }
         // Others wait for the last one, mostly; where rounds follow, for each.
-        self.c.schedule.rounds() > 1 || self.carried.iter().all(|m| m.is_received)
+        self.schedule.rounds() > 1 || self.carried.iter().all(|m| m.is_received)
     }
 
     /// A slot holds a block of this many bytes.
     fn put_block(&self, distance: u32, number: usize, bytes: u64) {
-        let c = self.c;
-        c.put_word(c.layout.slot_size(c.call, 0), distance as usize, bytes);
-        let mark = c.mark(c.schedule.messages[number].round);
+        let c = Rc::clone(&self.c);
+        c.put_word(c.layout.slot_size(self.call, 0), distance as usize, bytes);
+        let mark = mark(self.call, self.schedule.messages[number].round);
         c.counter(c.layout.flag(distance)).store(mark, Release);
     }
 
     /// Puts the blocks of a message into their slots.
     fn unpack(&mut self, number: usize, buffer: &[u8]) {
-        let c = self.c;
-        let blocks = &c.schedule.messages[number].blocks;
+        let c = Rc::clone(&self.c);
+        let blocks = &self.schedule.messages[number].blocks;
         let (sizes, mut rest) = buffer.split_at((4 * blocks.len()).min(buffer.len()));
         let mut sizes = sizes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
         for &block in blocks {
@@ -476,7 +487,7 @@ impl<'a> Turn<'a> {
             let size = size.min(rest.len()).min(c.layout.slot_bytes as usize);
             let (mine, others) = rest.split_at(size);
             // SAFETY: a slot with room for as many bytes, which only this rank writes, after it has sent what was there.
-            unsafe { std::ptr::copy_nonoverlapping(mine.as_ptr(), c.at(c.layout.slot(c.call, block)), size) };
+            unsafe { std::ptr::copy_nonoverlapping(mine.as_ptr(), c.at(c.layout.slot(self.call, block)), size) };
             self.put_block(block, number, size as u64);
             rest = others;
         }
@@ -484,7 +495,7 @@ impl<'a> Turn<'a> {
 
     /// Remembers that a node sends other bytes than are expected.
     fn mismatch(&mut self, distance: u32, found: u64, expected: u64) {
-        let c = self.c;
+        let c = Rc::clone(&self.c);
         let ranks: Vec<String> = c.behind(distance).iter().map(|r| r.0.to_string()).collect();
         let what = format!(
             "{found} bytes from ranks {} of one node in place of the {expected} that were expected: counts disagree",
@@ -495,9 +506,9 @@ impl<'a> Turn<'a> {
 
     /// Copies what ranks of the own node send.
     fn copy_from_own_node(&mut self) -> Result<(), TransportError> {
-        let c = self.c;
+        let c = Rc::clone(&self.c);
         for (local, &rank) in c.here().iter().enumerate() {
-            let sizes = c.layout.sizes(c.call, local);
+            let sizes = c.layout.sizes(self.call, local);
             let sent = u64::from(c.word(sizes, c.local));
             let expected = self.combined(rank);
             if sent != expected {
@@ -506,7 +517,7 @@ impl<'a> Turn<'a> {
                 continue;
             }
             let before: u64 = (0..c.local).map(|number| u64::from(c.word(sizes, number))).sum();
-            let from = c.at(c.layout.slice(c.call, local) + before);
+            let from = c.at(c.layout.slice(self.call, local) + before);
             // SAFETY: a message in the slice of a rank that has packed.
             unsafe { self.receive.write(rank, expected, from, &c.comm)? };
         }
@@ -521,15 +532,15 @@ impl<'a> Turn<'a> {
 
     /// Copies what the node this many behind sends, whose block has come.
     fn copy_from(&mut self, distance: u32) -> Result<(), TransportError> {
-        let c = self.c;
-        let found = u64::from(c.word(c.layout.slot_size(c.call, 0), distance as usize));
+        let c = Rc::clone(&self.c);
+        let found = u64::from(c.word(c.layout.slot_size(self.call, 0), distance as usize));
         let expected = self.expected_of_node(distance);
         if found != expected {
             self.mismatch(distance, found, expected);
             return Ok(());
         }
-        let of = |local| u64::from(c.word(c.layout.expected(c.call, local), distance as usize));
-        let mut at = c.layout.slot(c.call, distance) + (0..c.local).map(of).sum::<u64>();
+        let of = |local| u64::from(c.word(c.layout.expected(self.call, local), distance as usize));
+        let mut at = c.layout.slot(self.call, distance) + (0..c.local).map(of).sum::<u64>();
         for &rank in c.behind(distance) {
             let bytes = self.combined(rank);
             // SAFETY: what came for this rank lies together, by sender; all sizes together are those of the block.
