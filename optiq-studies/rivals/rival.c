@@ -4,7 +4,9 @@
  * ADVANCE=METHOD: github mpi-advance/locality_aware, a value of its enum AlltoallvMethod.
  * THROTTLED=FUNCTION: github YuriOku/MPI_Alltoallv_3stage, one of its functions.
  * TUNA=CALL: github KokoFan16/rbruck_alltoallv, a call of one of its functions, whose last arguments are EXCHANGE; RANKS is how many ranks a
- * node has. As C++. */
+ * node has. As C++.
+ * BRUCK=CALL: github harp-lab/bruck-alltoallv, likewise.
+ * KAMPING=CALL: github kamping-site/kamping, likewise, of `kamping_rival.hpp`. */
 #include <mpi.h>
 
 #if defined(ADVANCE)
@@ -31,6 +33,23 @@ static int serve(const void *from, const int *sent, const int *places, MPI_Datat
                  const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
     return THROTTLED(from, sent, places, sends, into, received, offsets, receives, comm);
 }
+#elif defined(BRUCK)
+#include "non_uniform_bruck.h"
+
+#define EXCHANGE (char *)from, (int *)sent, (int *)places, sends, (char *)into, (int *)received, (int *)offsets, receives, comm
+
+static int serve(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,
+                 const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
+    BRUCK;
+    return MPI_SUCCESS;
+}
+#elif defined(KAMPING)
+#include "kamping_rival.hpp"
+
+static int serve(const void *from, const int *sent, const int *places, MPI_Datatype, void *into, const int *received,
+                 const int *offsets, MPI_Datatype, MPI_Comm comm) {
+    return KAMPING;
+}
 #elif defined(TUNA)
 #include "rbruckv.h"
 
@@ -51,7 +70,7 @@ static int serve(const void *from, const int *sent, const int *places, MPI_Datat
     return TUNA;
 }
 #else
-#error "ADVANCE, THROTTLED or TUNA is expected"
+#error "ADVANCE, THROTTLED, BRUCK, KAMPING or TUNA is expected"
 #endif
 
 int MPI_Alltoallv(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,

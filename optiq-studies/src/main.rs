@@ -103,10 +103,10 @@ enum Part {
     Profiler,
     /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour
     Programs,
-    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE and TUNA name checkouts of rivals; about half an hour with
+    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE, TUNA, BRUCK_ALLTOALLV and KAMPING name checkouts of rivals; about half an hour with
     /// --repetitions 3
     Race,
-    /// The same for small messages between several ranks of each host; about ten minutes
+    /// The same for small messages between several ranks of each host; about twenty minutes
     RaceSmall,
     /// Messages, puts and gets as what carries chunks, in labs; about ten minutes
     Transports,

@@ -77,7 +77,7 @@ struct Repository {
     settings: &'static [(&'static str, &'static str, &'static [u32])],
 }
 
-const REPOSITORIES: [Repository; 3] = [
+const REPOSITORIES: [Repository; 5] = [
     Repository {
         name: "MPI Advance",
         variable: "MPI_ADVANCE",
@@ -123,7 +123,7 @@ const REPOSITORIES: [Repository; 3] = [
         name: "TuNA",
         variable: "TUNA",
         github: "KokoFan16/rbruck_alltoallv",
-        compiler: ("MPICXX", "mpicxx"),
+        compiler: CXX,
         includes: &["src"],
         sources: &[
             "src/tuna.cpp",
@@ -143,9 +143,45 @@ const REPOSITORIES: [Repository; 3] = [
             ("TTPL_BT_alltoallv(RANKS, 8, 0, EXCHANGE)", "two layers, radix 8", &[]),
         ],
     },
+    Repository {
+        name: "bruck-alltoallv",
+        variable: "BRUCK_ALLTOALLV",
+        github: "harp-lab/bruck-alltoallv",
+        compiler: CXX,
+        includes: &["src"],
+        sources: &[
+            "src/padded_alltoall.cpp",
+            "src/padded_bruck.cpp",
+            "src/padded_zerocopy_bruck.cpp",
+            "src/speadout_alltoallv.cpp",
+            "src/twophase_bruck.cpp",
+        ],
+        at_a_time: ("", ""),
+        selects: "BRUCK",
+        settings: &[
+            ("padded_alltoall(EXCHANGE)", "padded, by MPI_Alltoall", &[]),
+            ("padded_bruck_alltoallv(EXCHANGE)", "padded", &[]),
+            ("padded_zeroCopy_bruck(EXCHANGE)", "padded, without copies", &[]),
+            ("speadout_alltoallv(EXCHANGE)", "spread out", &[]),
+            // `twophase_bruck_alltoallv_new` ends by SIGABRT.
+            ("twophase_bruck_alltoallv(EXCHANGE)", "two phases", &[]),
+        ],
+    },
+    Repository {
+        name: "KaMPIng",
+        variable: "KAMPING",
+        github: "kamping-site/kamping",
+        compiler: CXX,
+        includes: &["include", "kamping-types/include"],
+        sources: &[],
+        at_a_time: ("", ""),
+        selects: "KAMPING",
+        settings: &[("grid(EXCHANGE)", "grid, of words of 8 bytes", &[]), ("sparse(EXCHANGE)", "sparse (NBX)", &[])],
+    },
 ];
 
 const C: (&str, &str) = ("MPICC", "mpicc");
+const CXX: (&str, &str) = ("MPICXX", "mpicxx");
 
 /// The largest source, in bytes.
 const MAX_SOURCE: u64 = 1 << 20;
@@ -274,6 +310,7 @@ impl Repository {
         let mut compile = workspace.command(compiler);
         compile.args(["-O2", "-w", "-shared", "-fPIC", "-o"]).arg(&library);
         compile.arg(format!("-D{}={selected}", self.selects)).arg("optiq-studies/rivals/rival.c");
+        compile.args(["-I", "optiq-studies/rivals/include"]);
         for include in self.includes {
             compile.arg("-I").arg(checkout.join(include));
         }
