@@ -139,10 +139,8 @@ unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_in
     // SAFETY: the communicator is in use, so it is not being freed.
     let shared = unsafe { Sessions::latest(comm) }?;
     let fast_path = shared.fast_path();
-    let receive = (arguments.receive_counts, arguments.receive_type);
-    let send = if arguments.send == in_place() { receive } else { (arguments.send_counts, arguments.send_type) };
     // SAFETY: by this function's contract.
-    let bytes = unsafe { fast_path.bytes([send, receive]) }?;
+    let bytes = unsafe { arguments.bytes(fast_path) }?;
     let known_fallback = || {
         let session = shared.lock();
         // SAFETY: by this function's contract; asked only where `bytes` has found the arrays.

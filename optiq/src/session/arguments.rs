@@ -1,8 +1,9 @@
 //! The arguments of a call, as C has them and as they were read.
 
+use super::fast_path::FastPath;
 use crate::blocks::Blocks;
 use optiq_transport::TransportError;
-use optiq_transport::mpi::{check, ffi};
+use optiq_transport::mpi::{check, ffi, in_place};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Alltoallv`'s arguments in C terms, for falling back to it.
@@ -36,6 +37,18 @@ impl Arguments {
             receive_displacements,
             receive_type,
         }
+    }
+
+    /// What this rank sends or receives, in bytes, as [`FastPath::bytes`] says.
+    ///
+    /// # Safety
+    /// As there, on both sides that are not `MPI_IN_PLACE`.
+    #[inline]
+    pub(crate) unsafe fn bytes(&self, fast_path: &FastPath) -> Option<u64> {
+        let receive = (self.receive_counts, self.receive_type);
+        let send = if self.send == in_place() { receive } else { (self.send_counts, self.send_type) };
+        // SAFETY: by this function's contract.
+        unsafe { fast_path.bytes([send, receive]) }
     }
 
     /// Falls back to the MPI library.

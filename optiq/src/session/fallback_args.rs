@@ -1,7 +1,6 @@
 //! `MPI_Alltoallv`'s arguments for a later fallback to `MPI_Ialltoallv`.
 
 use super::arguments::Arguments;
-use super::fast_path::FastPath;
 use crate::error::Error;
 use optiq_transport::mpi::{check, ffi, in_place, is_initialized, is_named};
 use std::ffi::{c_int, c_void};
@@ -55,18 +54,6 @@ impl FallbackArgs {
             receive_displacements,
             receive_type: self.types[1],
         }
-    }
-
-    /// What this rank sends or receives, in bytes, whichever is more, as [`FastPath::skips`] takes it.
-    ///
-    /// # Safety
-    /// The arguments must still be valid.
-    pub(crate) unsafe fn bytes(&self, fast_path: &FastPath) -> u64 {
-        let Arguments { send, send_counts, send_type, receive_counts, receive_type, .. } = self.arguments();
-        let receive = (receive_counts, receive_type);
-        let send = if send == in_place() { receive } else { (send_counts, send_type) };
-        // SAFETY: by this function's contract.
-        unsafe { fast_path.bytes([send, receive]).unwrap_or(0) }
     }
 
     pub(super) fn start(&self, comm: ffi::MPI_Comm) -> Result<ffi::MPI_Request, Error> {

@@ -275,8 +275,8 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
     };
     let fast_path = session.fast_path();
     // SAFETY: arrays of as many ints as there are ranks, and datatypes that MPI has accepted.
-    let bytes = unsafe { exchange.kept.bytes(fast_path) };
-    if fast_path.skips(bytes, || session.is_known_fallback(exchange.signature)) {
+    let bytes = unsafe { arguments.bytes(fast_path) };
+    if fast_path.skips(bytes.unwrap_or(0), || session.is_known_fallback(exchange.signature)) {
         // SAFETY: the program keeps its buffers until the request is complete.
         let sides = || unsafe { sides_of_each(&arguments, session.size()) };
         let (reason, code) = if fast_path.is_watched() {
