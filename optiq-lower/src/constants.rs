@@ -298,6 +298,14 @@ constants! {
     pub const TRIAL_PART: f64 = 0.01, "1", "lower.trial_part",
         Chosen { reason: "below what a call differs from the next; what trials may cost by issue 18" };
 
+    /// Calls of MPI in a row whose mean says what it takes where calls follow each other, and planned calls in a row before them; larger is surer and dearer.
+    pub const ROW_CALLS: u64 = 8, "1", "lower.row_calls",
+        Chosen { reason: "the first call behind an agreement is an eighth of what is measured; not swept" };
+
+    /// The first such row may take this part of the time in calls so far; larger finds out sooner, and may lose more.
+    pub const FIRST_ROW_PART: f64 = 0.1, "1", "lower.first_row_part",
+        Chosen { reason: "a row that takes twice as long comes after 80 calls; not swept" };
+
     /// A call counts as this many times the moving average at most; larger lets single slow calls change sides.
     pub const OUTLIER: f64 = 1.5, "1", "lower.outlier",
         Chosen { reason: "a descheduled rank makes a call ten times longer; not swept" };

@@ -133,6 +133,14 @@ impl Forecast {
         self.spacing.max(calls(AGREEMENT_SPACING * agreed.planning_seconds)) - 1
     }
 
+    /// As many calls of the kind of the last one, which was planned, go to plain MPI without an agreement before the next one.
+    pub fn row(&mut self, calls: u64) {
+        for _ in 0..calls {
+            self.remember(1);
+            self.history |= 1;
+        }
+    }
+
     /// Adds calls that were not planned.
     fn remember(&mut self, calls: u64) {
         let calls = calls.min(u128::BITS.into()) as u32;
@@ -188,6 +196,17 @@ mod tests {
         let asked = run(3000, |_| CallClass::Fallback);
         assert_eq!(asked[..8], [0, 1, 2, 4, 8, 16, 32, 64]);
         assert!(asked.windows(2).skip(10).all(|w| w[1] - w[0] == 256));
+    }
+
+    #[test]
+    fn a_row_of_planned_calls_for_mpi_is_no_period() {
+        let mut forecast = Forecast::default();
+        for _ in 0..20 {
+            for _ in 0..8 {
+                assert_eq!(forecast.learn(agreed(CallClass::Planned)), 0);
+            }
+            forecast.row(7);
+        }
     }
 
     #[test]

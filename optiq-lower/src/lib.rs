@@ -24,6 +24,7 @@
 //! all ranks that call it with the same arguments get the same.
 
 pub mod aggregation;
+mod calls_in_a_row;
 pub mod choices;
 pub mod closed_loop;
 pub mod combining;
@@ -39,6 +40,7 @@ pub mod link_traffic;
 pub mod lower;
 pub mod machine;
 pub mod model;
+mod moving_average;
 pub mod placement;
 pub mod ports;
 pub mod relays;

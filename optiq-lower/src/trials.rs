@@ -28,12 +28,16 @@
 //! Where other paths were predicted to gain too little, MPI and direct messages are measured, and the prediction for the other paths is
 //! kept: once the faster of both takes `min_gain` times as long as that, the other paths are planned after all
 //! ([`Trials::loses_to`]), and given up again if two uses show that the prediction was wrong ([`Trials::is_behind`]).
+//!
+//! Single calls do not show what calls cost that follow each other. Where both are known, what calls in a row take decides (`calls_in_a_row.rs`).
 
+use crate::calls_in_a_row::CallsInARow;
 use crate::constants::{
-    AVERAGE_WEIGHT, DIRECT_FIRST_BYTES, DIRECT_MPI_PRICE, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE,
-    LONG_QUEUES_SHARE, OUTLIER, REFUTED_SHARE, SHORT_QUEUES_SHARE, TRIAL_PART,
+    DIRECT_FIRST_BYTES, DIRECT_MPI_PRICE, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE, LONG_QUEUES_SHARE,
+    REFUTED_SHARE, SHORT_QUEUES_SHARE, TRIAL_PART,
 };
 use crate::learned::Times;
+use crate::moving_average::RobustMovingAverage;
 use crate::ports::DemandKind;
 use optiq_solver::Plan;
 use optiq_transport::FlowControl;
@@ -132,6 +136,8 @@ pub struct Trials {
     trial: Option<FirstTrial>,
     /// What further trials took longer than the fastest side would have.
     trials_cost: f64,
+    /// What calls take that follow each other.
+    in_a_row: CallsInARow,
 }
 
 impl Default for Trials {
@@ -145,7 +151,8 @@ impl Trials {
     pub fn beginning_with(first: Side) -> Self {
         let (planned, plain) = Default::default();
         let (uses, spent, prices, trials_cost) = Default::default();
-        Self { first, flow_controls: false, uses, planned, plain, spent, prices, trial: None, trials_cost }
+        let in_a_row = CallsInARow::default();
+        Self { first, flow_controls: false, uses, planned, plain, spent, prices, trial: None, trials_cost, in_a_row }
     }
 
     /// Trials in which other flow control has its turn too, or not.
@@ -226,8 +233,10 @@ impl Trials {
     /// The fastest side, as far as known. Planned paths must be `min_gain` times faster.
     pub fn best(&self, min_gain: f64) -> Side {
         let planned = Side::Planned(self.flow_control());
+        let plain_is_faster =
+            |seconds, plain| self.in_a_row.plain_is_faster(min_gain).unwrap_or(plain < seconds * min_gain);
         match (self.average(planned).seconds, self.plain.seconds) {
-            (Some(seconds), Some(plain)) if plain < seconds * min_gain => Side::Plain,
+            (Some(seconds), Some(plain)) if plain_is_faster(seconds, plain) => Side::Plain,
             (Some(_), _) => planned,
             (None, _) => self.first,
         }
@@ -324,6 +333,22 @@ impl Trials {
         self.further_trial(best, seconds, room).unwrap_or(best)
     }
 
+    /// Whether MPI is to have a row of calls in place of planned paths, which are to serve this use and have served some in a row.
+    pub fn begins_row(&mut self, min_gain: f64) -> bool {
+        let planned = self.average(Side::Planned(self.flow_control())).seconds;
+        let Some((planned, plain)) = planned.zip(self.plain.seconds) else { return false };
+        self.best(min_gain) != Side::Plain && self.in_a_row.begin(plain - planned, self.spent)
+    }
+
+    /// What a call of one side took where calls of it follow each other, agreement and waiting included, as a multiple of the link bound on the
+    /// fabric's own routes: a use of planned paths, or the mean of a row of MPI's.
+    pub fn record_in_a_row(&mut self, side: Side, multiple: f64) {
+        match side {
+            Side::Planned(_) => self.in_a_row.planned(multiple),
+            Side::Plain => self.in_a_row.plain(multiple),
+        }
+    }
+
     /// Another side that was measured before, the one with the fewest uses first, if its trial is paid for.
     fn further_trial(&mut self, best: Side, seconds: f64, room: bool) -> Option<Side> {
         let flow_controls = FlowControl::ALL.into_iter().map(Side::Planned).filter(|_| room || best != Side::Plain);
@@ -343,7 +368,10 @@ impl Trials {
         }
         match side {
             Side::Planned(flow_control) => self.planned[flow_control.index()].add(multiple),
-            Side::Plain => self.plain.add(multiple),
+            Side::Plain => {
+                self.plain.add(multiple);
+                self.in_a_row.is_broken();
+            }
         }
     }
 }
@@ -359,43 +387,6 @@ impl fmt::Display for Trials {
             "times the link bound of the fabric's own routes: OPTIQ, from long to the shortest queues, {planned}; MPI {plain}; after {uses} \
              uses"
         )
-    }
-}
-
-/// A moving average of times that follows a fabric that changes, and in which a single outlier counts little: with `m` the
-/// average and `x` a new time, `m + (min(x, 1.5 m) - m) / 4`; before that the smaller of the first two times. The limit doubles with
-/// every outlier that follows another one.
-#[derive(Clone, Copy, Debug, Default)]
-struct RobustMovingAverage {
-    seconds: Option<f64>,
-    times: u32,
-    /// Of all times, as they were; the second one counts twice if the first, which may have opened connections, was longer.
-    sum: f64,
-    /// Times beyond the limit since the last one that was not.
-    outliers: i32,
-}
-
-impl RobustMovingAverage {
-    fn known(seconds: Option<f64>, times: u32) -> Self {
-        Self { seconds, times, sum: seconds.unwrap_or_default() * f64::from(times), outliers: 0 }
-    }
-
-    fn scaled(self, scale: f64) -> Self {
-        Self { seconds: self.seconds.map(|seconds| seconds * scale), sum: self.sum * scale, ..self }
-    }
-
-    fn add(&mut self, seconds: f64) {
-        self.sum = if self.times == 1 && seconds < self.sum { 2.0 * seconds } else { self.sum + seconds };
-        let limit = self.seconds.map_or(f64::INFINITY, |known| OUTLIER * known);
-        let reached = limit * 2f64.powi(self.outliers);
-        self.outliers = if seconds > limit { self.outliers.saturating_add(1) } else { 0 };
-        self.seconds = Some(match (self.seconds, self.times) {
-            (None, _) => seconds,
-            // The first use may have opened connections.
-            (Some(first), ..2) => first.min(seconds),
-            (Some(known), _) => known + (seconds.min(reached) - known) / AVERAGE_WEIGHT,
-        });
-        self.times = self.times.saturating_add(1);
     }
 }
 

@@ -7,6 +7,7 @@ use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
+use optiq_lower::constants::ROW_CALLS;
 use optiq_lower::forecast::{Agreed, CallClass};
 use optiq_lower::trials::Side;
 use optiq_transport::Rank;
@@ -90,6 +91,7 @@ impl Session {
         let per_call = nanos(passed / (f64::from(calls) + 1.0));
         let measured = self.measured.take();
         let took = measured.as_ref().map_or(UNMEASURED, |m| nanos(m.seconds));
+        let in_a_row = self.took_in_a_row(measured.as_ref()).map_or(UNMEASURED, nanos);
         let servable = i64::from(offer.blocks.is_some());
         let countable = i64::from(offer.countable);
         let news = self.news().word();
@@ -110,6 +112,7 @@ impl Session {
             -i64::from(offer.class),
             -i64::from(partners),
             -i64::try_from(largest).unwrap_or(i64::MAX),
+            -in_a_row,
         ];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
         let mut record = ReductionRecord { minima, sums: key.0 };
@@ -122,7 +125,7 @@ impl Session {
             self.reduction.reduce(&self.comm, &mut record)?;
         }
         let [status, servable, countable, bytes, per_call, large, took, news, by_mpi, combined, ..] = record.minima;
-        let [.., least_class, greatest_class, partners, largest] = record.minima;
+        let [.., least_class, greatest_class, partners, largest, in_a_row] = record.minima;
         self.combining.borrow_mut().calls.learn([by_mpi, combined].map(|nanos| -nanos as f64 / 1e9));
         let (large, mut news) = (LargeCalls::of_word(large), News::of_word(news));
         if large != LargeCalls::None
@@ -137,6 +140,10 @@ impl Session {
             // Plain MPI could do without an agreement.
             let agreement = if side == Side::Plain { 0.0 } else { self.agreement_seconds() };
             entry.record(side, -took as f64 / 1e9 + agreement);
+            // A row in which other calls came between says nothing.
+            if -in_a_row < UNMEASURED && large != LargeCalls::Mispredicted {
+                entry.record_in_a_row(side, -in_a_row as f64 / 1e9);
+            }
             if let Ok(fabric) = &self.fabric {
                 fabric.learning.keep(&entry);
                 if let Some(load) = &fabric.load {
@@ -157,6 +164,20 @@ impl Session {
             seconds_per_call: -per_call as f64 / 1e9,
             misprediction: large == LargeCalls::Mispredicted,
         })
+    }
+
+    /// What a call took at this rank where calls of one side follow each other ([`Trials::record_in_a_row`]), after this one.
+    ///
+    /// [`Trials::record_in_a_row`]: optiq_lower::trials::Trials::record_in_a_row
+    fn took_in_a_row(&self, measured: Option<&Measured>) -> Option<f64> {
+        let row = self.row.take();
+        if let Some(signature) = row.and_then(|row| row.signature) {
+            self.known_fallbacks.borrow_mut().remove(signature);
+        }
+        match measured?.side {
+            Side::Plain => row.filter(|row| row.left == 0).map(|row| row.seconds / (ROW_CALLS - 1) as f64),
+            Side::Planned(_) => measured?.whole_seconds,
+        }
     }
 
     /// What this rank knows of [`Agreement::partners`] and [`Agreement::message_bytes`]. Whether there were combined messages since the last

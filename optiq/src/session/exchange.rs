@@ -5,13 +5,14 @@ use super::arguments::{ByMpi, Local};
 use super::channels::Priority;
 use super::outcome::Outcome;
 use super::planning::{LATER, PLANNED, TRIED};
-use super::plans::{Cause, Entry, Measured, Staged};
+use super::plans::{Cause, Entry, Measured, Row, Staged};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
 use crate::config::Config;
 use crate::constants::EXCHANGES_AT_ONCE;
 use crate::error::Error;
+use optiq_lower::constants::ROW_CALLS;
 use optiq_lower::decide::{Decision, multipath};
 use optiq_lower::forecast::CallClass;
 use optiq_lower::gather::{Gathered, gather, pays};
@@ -65,6 +66,7 @@ impl Session {
         };
         // Other ranks may wait for what was started, and need this rank's part in it, before they come to agree.
         self.finish_started();
+        let (begun, plans_made) = (Instant::now(), self.plans_made());
         let (agreement, entry) = {
             let terms = Terms { countable: arguments.is_some(), signature, repeated: false, class: 0 };
             self.prepare(fabric, local.as_ref(), terms)?
@@ -87,12 +89,17 @@ impl Session {
             // SAFETY: passed on.
             return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
         };
+        let mut begins_row = false;
         let (side, schedule) = match &entry.schedule {
             None => (None, None),
-            Some(_) => match self.server(&entry, agreement.countable, agreement.news.insist) {
-                Side::Plain => (Some(Side::Plain), None),
-                side @ Side::Planned(flow_control) => (Some(side), entry.schedule_with(flow_control)),
-            },
+            Some(_) => {
+                let side;
+                (side, begins_row) = self.server(&entry, agreement.countable, agreement.news.insist);
+                match side {
+                    Side::Plain => (Some(Side::Plain), None),
+                    Side::Planned(flow_control) => (Some(side), entry.schedule_with(flow_control)),
+                }
+            }
         };
         let Some(side) = side else {
             let start = Instant::now();
@@ -118,8 +125,21 @@ impl Session {
         if let Some(load) = &fabric.load {
             load.served((&fabric.placement, self.rank()), &entry, (side, seconds), agreement.key);
         }
-        self.measured.set(Some(Measured { entry, side, seconds }));
+        let whole_seconds = (self.plans_made() == plans_made).then(|| begun.elapsed().as_secs_f64());
+        self.measured.set(Some(Measured { entry, side, seconds, whole_seconds }));
+        if begins_row {
+            self.begin_row(signature);
+        }
         Ok(outcome)
+    }
+
+    /// Has MPI serve the next calls without an agreement, as the first of their row; they are timed.
+    fn begin_row(&self, signature: u64) {
+        let calls = ROW_CALLS - 1;
+        let is_new = self.known_fallbacks.borrow_mut().add(signature);
+        self.row.set(Some(Row { left: calls, seconds: 0.0, signature: is_new.then_some(signature) }));
+        self.forecast.borrow_mut().row(calls);
+        self.fast_path.allow(calls, calls);
     }
 
     /// Agrees, and finds or makes a plan; collective. No entry if plain MPI serves the call whatever a plan would be.
@@ -227,16 +247,21 @@ impl Session {
         format!("no host sends or receives more than {} bytes, too few to win back an agreement", agreement.host_bytes)
     }
 
-    /// Who serves a planned demand set this time; the same on all ranks. `insist` on planned paths, as rank 0 has asked all to.
-    fn server(&self, entry: &Entry, countable: bool, insist: bool) -> Side {
+    /// Who serves a planned demand set this time, and whether MPI has a row of calls from this one on; the same on all ranks. `insist` on
+    /// planned paths, as rank 0 has asked all to.
+    fn server(&self, entry: &Entry, countable: bool, insist: bool) -> (Side, bool) {
         if !self.config.may_fall_back() || !countable || insist {
-            return Side::Planned(entry.trials.get().flow_control());
+            return (Side::Planned(entry.trials.get().flow_control()), false);
         }
-        let side = entry.next(self.config.min_gain);
+        // Where load is followed, rank 0 may have news before any call.
+        let follows_load = self.fabric.as_ref().is_ok_and(|fabric| fabric.load.is_some());
+        let may_be_row = self.forecasts && !follows_load && self.fast_path.is_used_up();
+        let (side, begins_row) = entry.next(self.config.min_gain, may_be_row);
         if self.rank() == Rank(0) {
-            log::debug!("served by {side:?}, as measured: {}", entry.trials.get());
+            let row = if begins_row { ", in a row" } else { "" };
+            log::debug!("served by {side:?}{row}, as measured: {}", entry.trials.get());
         }
-        side
+        (side, begins_row)
     }
 
     /// # Safety

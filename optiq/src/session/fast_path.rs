@@ -216,6 +216,11 @@ impl FastPath {
         (self.passed.swap(0, Relaxed), large)
     }
 
+    /// Whether ranks agree on the next call.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.calls.load(Relaxed) == 0
+    }
+
     /// The next `calls` calls take the fast path, of which the first `watched` ask the session.
     pub(super) fn allow(&self, calls: u64, watched: u64) {
         self.calls.store(calls, Relaxed);

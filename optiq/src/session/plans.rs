@@ -53,12 +53,20 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Who serves the next use, see [`Trials`].
-    pub(super) fn next(&self, min_gain: f64) -> Side {
+    /// Who serves the next use, see [`Trials`], and whether it begins a row of MPI's if there `may_be_row`.
+    pub(super) fn next(&self, min_gain: f64, may_be_row: bool) -> (Side, bool) {
         let mut trials = self.trials.get();
         let side = trials.next(min_gain, self.bounds);
+        let begins_row = may_be_row && side != Side::Plain && trials.begins_row(min_gain);
         self.trials.set(trials);
-        side
+        (if begins_row { Side::Plain } else { side }, begins_row)
+    }
+
+    /// What a call took where calls of this side follow each other, in seconds; see [`Trials::record_in_a_row`].
+    pub(super) fn record_in_a_row(&self, side: Side, seconds: f64) {
+        let mut trials = self.trials.get();
+        trials.record_in_a_row(side, seconds / self.bounds.direct);
+        self.trials.set(trials);
     }
 
     /// What a use took, in seconds.
@@ -173,6 +181,17 @@ pub(super) struct Measured {
     pub(super) entry: Rc<Entry>,
     pub(super) side: Side,
     pub(super) seconds: f64,
+    /// With the agreement before it, where nothing was planned in it.
+    pub(super) whole_seconds: Option<f64>,
+}
+
+/// Calls of MPI in a row without an agreement, of demands that planned paths serve, at this rank.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) left: u64,
+    pub(super) seconds: f64,
+    /// What was added to the [`KnownFallbacks`] for it.
+    pub(super) signature: Option<u64>,
 }
 
 /// A demand set and where the blocks of all ranks are: the sum of all ranks' shares, each a fingerprint of the rank's own
@@ -226,11 +245,18 @@ impl KnownFallbacks {
         self.signatures.contains(&signature)
     }
 
-    pub(super) fn add(&mut self, signature: u64) {
-        if !self.contains(signature) {
+    /// Whether it is new.
+    pub(super) fn add(&mut self, signature: u64) -> bool {
+        let is_new = !self.contains(signature);
+        if is_new {
             self.signatures[self.next] = signature;
             self.next = (self.next + 1) % self.signatures.len();
         }
+        is_new
+    }
+
+    pub(super) fn remove(&mut self, signature: u64) {
+        self.signatures.iter_mut().filter(|known| **known == signature).for_each(|known| *known = 0);
     }
 }
 

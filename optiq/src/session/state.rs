@@ -4,7 +4,7 @@ use super::combined_state::Combining;
 use super::fast_path::FastPath;
 use super::i32_counts::I32Counts;
 use super::outcome::Outcome;
-use super::plans::{KnownFallbacks, Measured, Plans};
+use super::plans::{KnownFallbacks, Measured, Plans, Row};
 use super::queue::Queue;
 use super::setup::Fabric;
 use crate::config::Config;
@@ -43,6 +43,8 @@ pub struct Session {
     pub(super) fast_path: Arc<FastPath>,
     pub(super) known_fallbacks: RefCell<KnownFallbacks>,
     pub(super) measured: Cell<Option<Measured>>,
+    /// The row of MPI's calls that goes on or was made since the last agreement.
+    pub(super) row: Cell<Option<Row>>,
     /// What is said of calls that were not agreed upon.
     pub(super) unagreed_decision: Arc<Decision>,
     pub(super) queue: RefCell<Queue>,
@@ -135,6 +137,7 @@ impl Session {
             )),
             known_fallbacks: RefCell::default(),
             measured: Cell::new(None),
+            row: Cell::new(None),
             unagreed_decision: Arc::new(Decision::Mpi { reason }),
             queue: RefCell::default(),
             refused: Cell::new(false),

@@ -6,7 +6,7 @@ use crate::error::TransportError;
 use std::ffi::{c_int, c_void};
 
 /// Words of which the minimum is taken; the first of a record.
-pub const MINIMA: usize = 14;
+pub const MINIMA: usize = 15;
 /// Words that are added up, modulo 2^64.
 const SUMS: usize = 2;
 
@@ -125,14 +125,14 @@ mod tests {
     #[test]
     fn minima_and_sums_wrap_around_and_do_not_mix() {
         let a = ReductionRecord {
-            minima: [1, -2, 3, 0, i64::MIN, i64::MAX, 7, 0, 1, 1, -4, -9, 3, -3],
+            minima: [1, -2, 3, 0, i64::MIN, i64::MAX, 7, 0, 1, 1, -4, -9, 3, -3, 5],
             sums: [u64::MAX, 1],
         };
         let b = ReductionRecord {
-            minima: [-1, 2, 3, 5, 0, i64::MAX, -7, 1, 0, 2, -3, -10, 4, -4],
+            minima: [-1, 2, 3, 5, 0, i64::MAX, -7, 1, 0, 2, -3, -10, 4, -4, 2],
             sums: [2, u64::MAX - 1],
         };
-        let minima = [-1, -2, 3, 0, i64::MIN, i64::MAX, -7, 0, 0, 1, -4, -10, 3, -4];
+        let minima = [-1, -2, 3, 0, i64::MIN, i64::MAX, -7, 0, 0, 1, -4, -10, 3, -4, 2];
         let both = ReductionRecord { minima, sums: [1, u64::MAX] };
         assert_eq!(a.with(b), both);
         assert_eq!(b.with(a), both);
