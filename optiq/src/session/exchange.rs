@@ -89,19 +89,9 @@ impl Session {
             // SAFETY: passed on.
             return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
         };
-        let mut begins_row = false;
-        let (side, schedule) = match &entry.schedule {
-            None => (None, None),
-            Some(_) => {
-                let side;
-                (side, begins_row) = self.server(&entry, agreement.countable, agreement.news.insist);
-                match side {
-                    Side::Plain => (Some(Side::Plain), None),
-                    Side::Planned(flow_control) => (Some(side), entry.schedule_with(flow_control)),
-                }
-            }
-        };
-        let Some(side) = side else {
+        let is_planned = entry.schedule.is_some();
+        let served = is_planned.then(|| self.server(&entry, agreement.countable, agreement.news.insist));
+        let Some((side, begins_row)) = served else {
             let start = Instant::now();
             // SAFETY: passed on.
             let outcome = unsafe { self.agreed_small_call(arguments, Arc::clone(&entry.decision)) };
@@ -109,6 +99,10 @@ impl Session {
                 load.passed_on(Some(start.elapsed().as_secs_f64()));
             }
             return outcome;
+        };
+        let schedule = match side {
+            Side::Plain => None,
+            Side::Planned(flow_control) => entry.schedule_with(flow_control),
         };
         let start = Instant::now();
         let outcome = match schedule {

@@ -200,8 +200,8 @@ impl Session {
     /// Why it failed.
     pub(crate) fn test(&self, operation: &mut Operation) -> Result<bool, Error> {
         self.advance();
-        let done = match &mut operation.state {
-            OperationState::Idle => true,
+        let ended = match &mut operation.state {
+            OperationState::Idle => Ok(true),
             OperationState::Plain(request) => {
                 let mut done = 0;
                 // SAFETY: an active request; the status is written by MPI and not read.
@@ -209,32 +209,18 @@ impl Session {
                     let mut status = std::mem::zeroed();
                     ffi::PMPI_Test(request, &mut done, &mut status)
                 };
-                let result = check(code, "MPI_Ialltoallv");
-                if result.is_err() {
-                    operation.state = OperationState::Idle;
-                }
-                result?;
-                done != 0
+                check(code, "MPI_Ialltoallv").map(|()| done != 0).map_err(Error::from)
             }
-            OperationState::Started(number) => {
-                let ended = self.queue.borrow_mut().has_ended(*number);
-                if ended.is_err() {
-                    operation.state = OperationState::Idle;
-                }
-                ended?
-            }
+            OperationState::Started(number) => self.queue.borrow_mut().has_ended(*number),
             OperationState::Combined(number) => {
-                let ended = self.combining.borrow_mut().with_combined(|combined| combined.has_ended(*number));
-                if ended.is_err() {
-                    operation.state = OperationState::Idle;
-                }
-                ended?
+                self.combining.borrow_mut().with_combined(|combined| combined.has_ended(*number))
             }
         };
-        if done {
+        // Also what failed is over.
+        if !matches!(ended, Ok(false)) {
             operation.state = OperationState::Idle;
         }
-        Ok(done)
+        ended
     }
 
     /// Waits until it is complete.
