@@ -17,7 +17,7 @@
 //! where `p` is 1/2 for flow control, since the same plan with other flow control does not take longer by more than that where
 //! nothing is wrong with either; for MPI it is 1 where the plan forwards, as MPI may take any time then, and [`DIRECT_MPI_PRICE`]
 //! where MPI takes the same routes. Where uses are clearly faster than `b`, the rates that it was computed from are not those of the links
-//! ([`REFUTED_SHARE`]), and `b` is taken for 0. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
+//! ([`REFUTED_SHARE`]; anything faster for MPI where it takes the same routes, as its trial costs little there), and `b` is taken for 0. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
 //! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan is far from its bound ([`LONG_QUEUES_SHARE`]), after
 //! it otherwise. Times are those that uses really took, outliers included: where packets are lost, one use in two takes several
 //! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, or routers
@@ -290,12 +290,13 @@ impl Trials {
         order.filter(|side| self.average(*side).seconds.is_none())
     }
 
-    /// What the side that serves has lost, at most, against whatever takes no longer than the plan's link bound; or no time at all,
+    /// What the side that serves has lost, at most, against another one that takes no longer than the plan's link bound; or no time at all,
     /// where uses show that links are faster than they were said to be.
-    fn regret(&self, best: Side, bounds: LinkBounds) -> f64 {
+    fn regret(&self, best: Side, other: Side, bounds: LinkBounds) -> f64 {
         let &RobustMovingAverage { sum, times, seconds, .. } = self.average(best);
         let bound = bounds.relative();
-        let is_refuted = seconds.is_some_and(|seconds| bound > seconds * REFUTED_SHARE);
+        let refuted_share = if other == Side::Plain && bound >= 1.0 { 1.0 } else { REFUTED_SHARE };
+        let is_refuted = seconds.is_some_and(|seconds| bound > seconds * refuted_share);
         sum - if is_refuted { 0.0 } else { f64::from(times) * bound }
     }
 
@@ -321,7 +322,7 @@ impl Trials {
             Some(side @ Side::Planned(_)) if !planned_known => return if uses == first_trial { side } else { best },
             Some(side) => {
                 let price = side.price(bounds) * seconds;
-                let affordable = self.prices + price <= self.regret(best, bounds);
+                let affordable = self.prices + price <= self.regret(best, side, bounds);
                 if affordable || self.prices + seconds <= TRIAL_PART * self.spent {
                     self.prices += price;
                     self.trial = Some(FirstTrial { side, seconds, price });
@@ -433,8 +434,29 @@ mod tests {
         let slower = served_by_plain(0.66, 0.4);
         assert_eq!(slower.iter().position(|plain| *plain), Some(2));
         assert!(slower[3..].iter().all(|plain| *plain), "{slower:?}");
-        // At the bound nothing seems to be lost, and faster by an overlap of calls is no proof.
-        assert!(!served_by_plain(0.95, 0.9).contains(&true));
+        // At the bound nothing seems to be lost.
+        assert!(!served_by_plain(1.0, 0.9).contains(&true));
+    }
+
+    /// A token bucket lets the first bytes pass at once, so that a call of a few milliseconds takes less than its link bound.
+    #[test]
+    fn mpi_has_its_trial_at_once_where_direct_messages_beat_their_bound() {
+        let first = |planned: f64, took: f64| {
+            let time = |side| if side == Side::Plain { 0.85 } else { took };
+            let (served, best) = sides(Side::PLANNED, LinkBounds { planned, direct: 1.0 }, 40, time);
+            (served.iter().position(|side| *side == Side::Plain), best)
+        };
+        assert_eq!(first(1.0, 0.98), (Some(2), Side::Plain));
+        // Other flow control would move the same bytes over the same links.
+        let slower = |side| if side == Side::Plain { 1.1 } else { 0.98 };
+        let (served, _) = sides(Side::PLANNED, LinkBounds::default(), 40, slower);
+        assert_eq!(
+            served.iter().filter(|side| !matches!(**side, Side::Plain | Side::PLANNED)).count(),
+            0,
+            "{served:?}"
+        );
+        // Calls of a plan that forwards may overlap, and MPI is dearer to try.
+        assert_eq!(first(0.96, 0.95), (None, Side::PLANNED));
     }
 
     #[test]
