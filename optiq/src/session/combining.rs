@@ -119,7 +119,7 @@ impl Session {
         Ok(())
     }
 
-    /// A call without an agreement that asks who serves it. MPI's code, if MPI serves it.
+    /// A call without an agreement that asks who serves it. MPI's code, if MPI serves it, and whether the call was one of a row.
     ///
     /// # Safety
     /// As for `MPI_Alltoallv`.
@@ -127,14 +127,15 @@ impl Session {
         &self,
         sides: impl FnOnce() -> Result<Sides, Error>,
         by_mpi: impl FnOnce() -> c_int,
-    ) -> Result<c_int, Error> {
+    ) -> Result<(c_int, bool), Error> {
         // SAFETY: passed on.
         let (code, decision) = unsafe { self.small_call(sides, by_mpi)? };
         if log::max_level() >= log::LevelFilter::Info {
             self.log(&decision);
         }
+        let is_of_row = Arc::ptr_eq(&decision, &self.row_decision);
         self.remember(Outcome { decision, planned: None, execution: Execution::default() });
-        Ok(code)
+        Ok((code, is_of_row))
     }
 
     /// A call that MPI serves or combined messages, as all ranks know; with what served it.
@@ -150,7 +151,7 @@ impl Session {
             let start = Instant::now();
             let code = by_mpi();
             self.row.set(Some(Row { left: row.left - 1, seconds: row.seconds + start.elapsed().as_secs_f64(), ..row }));
-            return Ok((code, Arc::clone(&self.unagreed_decision)));
+            return Ok((code, Arc::clone(&self.row_decision)));
         }
         let way = self.combining.borrow_mut().calls.next();
         let start = Instant::now();
@@ -215,7 +216,8 @@ impl Session {
     /// As for `MPI_Alltoallv`.
     pub(crate) unsafe fn unagreed_alltoallv(&self, arguments: &Arguments, comm: ffi::MPI_Comm) -> Result<(), Error> {
         // SAFETY: passed on.
-        let code = unsafe { self.unagreed_call(|| sides_of_each(arguments, self.size()), || arguments.call(comm))? };
+        let (code, _) =
+            unsafe { self.unagreed_call(|| sides_of_each(arguments, self.size()), || arguments.call(comm))? };
         Ok(check(code, "MPI_Alltoallv")?)
     }
 }

@@ -47,6 +47,8 @@ pub struct Session {
     pub(super) row: Cell<Option<Row>>,
     /// What is said of calls that were not agreed upon.
     pub(super) unagreed_decision: Arc<Decision>,
+    /// What a call of a row is told of.
+    pub(super) row_decision: Arc<Decision>,
     pub(super) queue: RefCell<Queue>,
     /// The last error was found in a call that was not agreed upon.
     pub(super) refused: Cell<bool>,
@@ -139,6 +141,9 @@ impl Session {
             measured: Cell::new(None),
             row: Cell::new(None),
             unagreed_decision: Arc::new(Decision::Mpi { reason }),
+            row_decision: Arc::new(Decision::Mpi {
+                reason: "it is measured against planned paths, in calls that follow each other".into(),
+            }),
             queue: RefCell::default(),
             refused: Cell::new(false),
             combining: RefCell::new(Combining::new(config.min_gain)),

@@ -185,7 +185,13 @@ fn calls_of_mpi_in_a_row(lab: &Lab) {
     let has_row = (0..3).any(|_| {
         let output = said(&lab.run(&program, &options()).expect("run"));
         assert!(output.contains("served by Planned"), "{output}");
-        output.contains("in a row, as measured")
+        let has_row = output.contains("in a row, as measured");
+        assert_eq!(
+            has_row,
+            output.contains("in calls that follow each other"),
+            "what a call of a row is told of: {output}"
+        );
+        has_row
     });
     assert!(has_row || Library::CURRENT != Library::OpenMpi, "planned paths served, and MPI had no row in three runs");
 }

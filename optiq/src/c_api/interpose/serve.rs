@@ -87,15 +87,17 @@ unsafe fn without_agreement(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     code
 }
 
-/// Which way a call went without an agreement, and MPI's code for it: `code` is that of plain MPI if the call went there.
+/// Which way a call went without an agreement, and MPI's code for it: `code` is that of plain MPI if the call went there, as one of a row if
+/// [`unagreed_call`](crate::Session::unagreed_call) says so.
 pub(super) fn conclude_unagreed(
-    result: std::thread::Result<Result<c_int, Error>>,
+    result: std::thread::Result<Result<(c_int, bool), Error>>,
     code: Option<c_int>,
     fail: impl FnOnce(Option<Error>) -> c_int,
 ) -> (CallOutcome, c_int) {
     match (result, code) {
+        (Ok(Ok((_, true))), Some(code)) => (CallOutcome::Measured, code),
         (_, Some(code)) => (CallOutcome::NoAgreement, code),
-        (Ok(Ok(code)), None) => (CallOutcome::Combined, code),
+        (Ok(Ok((code, _))), None) => (CallOutcome::Combined, code),
         (failed, None) => (CallOutcome::Failed, fail(failed.map(Result::err).ok().flatten())),
     }
 }
