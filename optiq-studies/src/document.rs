@@ -22,6 +22,7 @@ use crate::studies::profiler::ProfilerContent;
 use crate::studies::profiles::ProfilesContent;
 use crate::studies::programs::ProgramsContent;
 use crate::studies::race::RaceContent;
+use crate::studies::ranks_per_host::RanksPerHostContent;
 use crate::studies::scale::ScaleContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
@@ -90,6 +91,8 @@ pub enum StudyContent {
     Race(RaceContent),
     /// Of small messages.
     RaceSmall(RaceContent),
+    /// 1 to 8 ranks on each host.
+    RanksPerHost(RanksPerHostContent),
     /// Messages, puts and gets.
     Transports(TransportsContent),
     /// Direct messages on simulated fat trees.
@@ -185,6 +188,7 @@ impl StudyDocument {
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::RaceSmall(c) => titled(RaceContent::TITLE_SMALL, &about, &c.body()),
+            StudyContent::RanksPerHost(c) => titled(RanksPerHostContent::TITLE, &about, &c.body()),
             StudyContent::Transports(c) => titled(TransportsContent::TITLE, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Adapters(c) => titled(AdaptersContent::TITLE, &about, &c.body()),
@@ -226,6 +230,7 @@ impl StudyDocument {
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::RaceSmall(_) => RaceContent::TITLE_SMALL.into(),
+            StudyContent::RanksPerHost(_) => RanksPerHostContent::TITLE.into(),
             StudyContent::Transports(_) => TransportsContent::TITLE.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Adapters(_) => AdaptersContent::TITLE.into(),

@@ -20,8 +20,8 @@ use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
     adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures,
-    direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race, scale,
-    simulator, table_vii, transports, whole_machine,
+    direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race,
+    ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -108,6 +108,8 @@ enum Part {
     Race,
     /// The same for small messages between several ranks of each host; about twenty minutes
     RaceSmall,
+    /// 1 to 8 ranks on each host, messages of all sizes, in labs: whether OPTIQ ever slows a call; about twenty minutes
+    RanksPerHost,
     /// Messages, puts and gets as what carries chunks, in labs; about ten minutes
     Transports,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
@@ -152,11 +154,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
     /// another name that the study has, or several with commas between them; may be given more than once [default: all]
     #[arg(long, value_name = "NAMES", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, transports, adapters and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop]
+    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, adapters and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop, 31 in ranks-per-host]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -254,6 +256,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         Part::Programs,
         Part::Race,
         Part::RaceSmall,
+        Part::RanksPerHost,
         Part::Transports,
         Part::ClosedLoop,
         Part::Simulator,
@@ -300,6 +303,7 @@ impl Part {
             Part::Programs => "run programs in labs",
             Part::Race => "race in labs",
             Part::RaceSmall => "race with small messages in a lab",
+            Part::RanksPerHost => "several ranks on each host, in labs",
             Part::Transports => "carry chunks in labs",
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
@@ -329,6 +333,7 @@ impl Part {
             Part::Programs => Some(programs::case_names()?),
             Part::Race => Some(race::case_names(Platform::Race)?),
             Part::RaceSmall => Some(race::case_names(Platform::RaceSmall)?),
+            Part::RanksPerHost => Some(ranks_per_host::case_names()?),
             Part::Transports => Some(transports::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Scale => Some(scale::case_names()?),
@@ -351,9 +356,11 @@ impl Part {
         arguments: &ResultsArguments,
         selection: &Selection,
     ) -> Result<(), Failure> {
-        let repetitions = arguments
-            .repetitions
-            .unwrap_or(if matches!(self, Part::Programs | Part::LabJobs | Part::ClosedLoop) { 3 } else { 7 });
+        let repetitions = arguments.repetitions.unwrap_or(match self {
+            Part::Programs | Part::LabJobs | Part::ClosedLoop => 3,
+            Part::RanksPerHost => ranks_per_host::REPETITIONS,
+            _ => 7,
+        });
         let content = match self {
             Part::Reproduce => return writer.claims(&arguments.claims()),
             Part::Cases => return writer.claims(&["91".to_owned()]),
@@ -370,6 +377,7 @@ impl Part {
             Part::RaceSmall => {
                 StudyContent::RaceSmall(race::run(workspace, Platform::RaceSmall, repetitions, selection)?)
             }
+            Part::RanksPerHost => StudyContent::RanksPerHost(ranks_per_host::run(workspace, repetitions, selection)?),
             Part::Transports => StudyContent::Transports(transports::run(workspace, repetitions, selection)?),
             Part::Simulator => {
                 let (labs, profiles) = (measured_in_lab(&writer.pages)?, measured_in_profiles(&writer.pages)?);
@@ -402,6 +410,7 @@ impl Part {
             | Part::ClosedLoop
             | Part::Race
             | Part::RaceSmall
+            | Part::RanksPerHost
             | Part::Transports => {
                 format!(" --repetitions {repetitions}")
             }
@@ -416,7 +425,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -11,7 +11,11 @@ use std::path::Path;
 const TEXT: &str = include_str!("../../data/cases.toml");
 
 /// The lists that groups may name.
-const LISTS: [(&str, &str); 1] = [("data/thesis30.toml", include_str!("../../data/thesis30.toml"))];
+const LISTS: [(&str, &str); 3] = [
+    ("data/thesis30.toml", include_str!("../../data/thesis30.toml")),
+    ("data/sizes-training.toml", include_str!("../../data/sizes-training.toml")),
+    ("data/sizes-held-out.toml", include_str!("../../data/sizes-held-out.toml")),
+];
 
 /// What a group of cases is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,7 +50,9 @@ pub enum Platform {
     Race,
     /// The same, for small messages between several ranks of each host.
     RaceSmall,
-    /// The same, by every transport.
+    /// The same, for messages of all sizes between 1 to 8 ranks of each of 8 hosts.
+    RanksPerHost,
+    /// An emulated network of 16 hosts, by every transport.
     Transports,
     /// The packet-level simulator.
     Simulator,
@@ -134,7 +140,10 @@ impl GroupForm {
                 return Err("either a list, or demands and messages are expected".into());
             }
             let known = LISTS.iter().find(|(name, _)| name == list);
-            let (name, text) = known.ok_or_else(|| format!("list \"{list}\": data/thesis30.toml is expected"))?;
+            let (name, text) = known.ok_or_else(|| {
+                let names: Vec<&str> = LISTS.iter().map(|(name, _)| *name).collect();
+                format!("list \"{list}\": one of {} is expected", names.join(", "))
+            })?;
             let form: ListForm = toml::from_str(text).map_err(|e| format!("{name}: {}", e.message()))?;
             return Ok(form.case);
         }
@@ -217,16 +226,16 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
     }
 
-    /// Every case as what it is: network, pairs and bytes.
+    /// Every case as what it is: ranks of a host, network, pairs and bytes.
     fn kinds(role: CaseRole, platform: Platform) -> Vec<String> {
         let groups = groups().unwrap();
         let wanted = groups.iter().filter(|g| g.role == role && g.platform == platform);
-        let kind = |case: &MeasurementCase| {
+        let kind = |(ranks, case): (u32, &MeasurementCase)| {
             let (net, demands) = case.read(root()).unwrap();
             assert!(demands.iter().any(|d| d.bytes > 0), "{case:?}");
-            format!("{} {}", net.spec(), demands::fingerprint(&demands))
+            format!("{ranks} {} {}", net.spec(), demands::fingerprint(&demands))
         };
-        wanted.flat_map(|g| &g.cases).map(kind).collect()
+        wanted.flat_map(|g| g.cases.iter().map(|case| (g.ranks_per_host, case))).map(kind).collect()
     }
 
     #[test]
@@ -234,6 +243,7 @@ mod tests {
         for platform in [
             Platform::Lab,
             Platform::Direct,
+            Platform::RanksPerHost,
             Platform::Simulator,
             Platform::Scale,
             Platform::Adapters,
@@ -262,7 +272,11 @@ mod tests {
             |g: &&CaseGroup| ![Platform::Simulator, Platform::Scale, Platform::AdaptersSimulated].contains(&g.platform);
         for group in groups.iter().filter(in_labs) {
             // Two processors cannot run more ranks than these as if each had one.
-            let expected = if group.ranks_per_host == 1 { 16 } else { 64 / group.ranks_per_host as usize };
+            let expected = match (group.platform, group.ranks_per_host) {
+                (Platform::RanksPerHost, _) => 8,
+                (_, 1) => 16,
+                (_, several) => 64 / several as usize,
+            };
             for case in &group.cases {
                 assert_eq!(Network::from_spec(&case.topology).unwrap().hosts(), expected, "{case:?}");
             }
@@ -280,7 +294,10 @@ mod tests {
             form("topologies = []"),
             "f: group \"a\": it has no cases; topologies, and demands or a list are expected"
         );
-        assert!(form("topologies = [\"star:16\"]\nlist = \"x\"").contains("data/thesis30.toml is expected"));
+        assert!(
+            form("topologies = [\"star:16\"]\nlist = \"x\"")
+                .contains("one of data/thesis30.toml, data/sizes-training.toml, ")
+        );
         assert!(form("topologies = [\"star:16\"]\nlist = \"x\"\ndemands = [\"y\"]").contains("either a list"));
         assert!(form("topologies = [\"star:16\"]\nrole2 = 1").starts_with("f: "));
     }

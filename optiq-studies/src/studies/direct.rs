@@ -4,19 +4,23 @@
 //! The cases are the groups of `data/cases.toml` on platform `direct`. MPI as it comes and OPTIQ run in turn in one job; the forced
 //! algorithm is measured by the same command right after it in the same lab.
 
-use super::lab::{self, BenchCase, BenchSuite, RATE};
+use super::lab::{self, BenchCase, BenchSide, BenchSuite, RATE};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform};
 use crate::selection::Selection;
 use crate::workspace::Workspace;
-use optiq_measure::statistics::geometric_mean;
+use optiq_measure::statistics::{Summary, geometric_mean, median};
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// `mpirun`'s words for Open MPI's pairwise exchange. Its other algorithm, linear, is the one that it takes by itself.
 const PAIRWISE: &str = "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoallv_algorithm 2";
+
+/// Of a case's row.
+pub(super) const COLUMNS: [&str; 8] =
+    ["case<", "bound", "MPI", "MPI pairwise", "OPTIQ", "over MPI", "over the best", "served by<"];
 
 /// One group on one network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,7 +74,8 @@ pub fn run(
     Ok(DirectContent { rate: RATE.into(), repetitions, benches })
 }
 
-fn measure(
+/// A group's cases in the lab that is up: OPTIQ and MPI as it comes, then MPI's pairwise algorithm.
+pub(super) fn measure(
     workspace: &Workspace,
     group: &CaseGroup,
     cases: &[&MeasurementCase],
@@ -104,7 +109,26 @@ impl Compared<'_> {
         self.case.optiq.share_of_bound
     }
 
-    fn row(&self) -> Vec<String> {
+    /// How many times as fast as MPI as it comes.
+    pub(super) fn over_mpi(&self) -> f64 {
+        self.case.ratio
+    }
+
+    /// The same over the first repetitions alone, in which OPTIQ tries the most.
+    pub(super) fn over_mpi_in_first(&self, repetitions: usize) -> Option<f64> {
+        let first = |side: &BenchSide| median(side.seconds.get(..repetitions).unwrap_or(&side.seconds));
+        Some(first(&self.case.mpi)? / first(&self.case.optiq)?)
+    }
+
+    /// The quartiles of MPI's times over OPTIQ's in the repetitions that followed each other; none without repetitions.
+    pub(super) fn quartiles_over_mpi(&self) -> Option<(f64, f64)> {
+        let in_turn = self.case.mpi.seconds.iter().zip(&self.case.optiq.seconds);
+        let ratios: Vec<f64> = in_turn.map(|(mpi, optiq)| mpi / optiq).collect();
+        Summary::of(&ratios).map(|summary| (summary.first_quartile, summary.third_quartile))
+    }
+
+    /// Under [`COLUMNS`].
+    pub(super) fn row(&self) -> Vec<String> {
         let c = self.case;
         vec![
             c.name().into(),
@@ -124,9 +148,15 @@ impl Compared<'_> {
 }
 
 impl DirectBench {
-    fn compared(&self) -> impl Iterator<Item = Compared<'_>> {
+    /// Its cases.
+    pub(super) fn compared(&self) -> impl Iterator<Item = Compared<'_>> {
         let pairs = self.suite.cases.iter().zip(&self.pairwise.cases);
         pairs.map(|(case, forced)| Compared { case, pairwise_seconds: forced.mpi.median_seconds })
+    }
+
+    /// Every byte that was looked at was right.
+    pub(super) fn is_verified(&self) -> bool {
+        self.suite.verified && self.pairwise.verified
     }
 }
 
@@ -178,16 +208,14 @@ impl DirectContent {
         for (role, title) in [(CaseRole::HeldOut, "Held-out cases"), (CaseRole::Training, "Training cases")] {
             let benches: Vec<&DirectBench> = self.benches.iter().filter(|bench| bench.role == role).collect();
             let all: Vec<Compared<'_>> = benches.iter().flat_map(|bench| bench.compared()).collect();
-            let Some(summary) = summary(&all) else { continue };
+            let Some(summary) = summary(&all.iter().collect::<Vec<_>>()) else { continue };
             let _ = write!(page, "\n{heading} {title}\n\n{summary}");
             for bench in benches {
-                let header =
-                    ["case<", "bound", "MPI", "MPI pairwise", "OPTIQ", "over MPI", "over the best", "served by<"];
-                let mut table = TextTable::new(&header);
+                let mut table = TextTable::new(&COLUMNS);
                 table.rows.extend(bench.compared().map(|c| c.row()));
                 let (group, topology) = (&bench.group, &bench.suite.topology);
                 let _ = write!(page, "\n{heading}# {group}, `{topology}`\n\n{}", table.markdown());
-                if !(bench.suite.verified && bench.pairwise.verified) {
+                if !bench.is_verified() {
                     page.push_str("\n**WRONG BYTES**\n");
                 }
             }
@@ -197,12 +225,12 @@ impl DirectContent {
 }
 
 /// Means and worst cases; `None` without cases.
-fn summary(cases: &[Compared<'_>]) -> Option<String> {
+pub(super) fn summary(cases: &[&Compared<'_>]) -> Option<String> {
     let [share, mpi, over_mpi, over_best] = [
-        cases.iter().map(Compared::share_of_bound).collect::<Vec<f64>>(),
+        cases.iter().map(|c| c.share_of_bound()).collect::<Vec<f64>>(),
         cases.iter().map(|c| c.case.mpi.share_of_bound).collect(),
         cases.iter().map(|c| c.case.ratio).collect(),
-        cases.iter().map(Compared::over_best).collect(),
+        cases.iter().map(|c| c.over_best()).collect(),
     ];
     let least = |list: &[f64]| list.iter().copied().fold(f64::INFINITY, f64::min);
     Some(format!(
@@ -220,11 +248,11 @@ fn summary(cases: &[Compared<'_>]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::lab::BenchSide;
+pub(super) mod tests {
     use super::*;
 
-    fn suite(mpi: f64, optiq: f64) -> BenchSuite {
+    /// Of one case on a star.
+    pub(in super::super) fn suite(mpi: f64, optiq: f64) -> BenchSuite {
         let side = |median_seconds: f64| BenchSide {
             seconds: vec![median_seconds],
             median_seconds,

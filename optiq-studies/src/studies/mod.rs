@@ -25,6 +25,7 @@ pub mod profiles;
 pub mod program_runs;
 pub mod programs;
 pub mod race;
+pub mod ranks_per_host;
 pub mod rivals;
 pub mod scale;
 pub mod simulator;
