@@ -18,7 +18,7 @@
 //! nothing is wrong with either; for MPI it is 1 where the plan forwards, as MPI may take any time then, and [`DIRECT_MPI_PRICE`]
 //! where MPI takes the same routes. Where uses are clearly faster than `b`, the rates that it was computed from are not those of the links
 //! ([`REFUTED_SHARE`]; anything faster for MPI where it takes the same routes, as its trial costs little there), and `b` is taken for 0. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
-//! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan is far from its bound ([`LONG_QUEUES_SHARE`]), after
+//! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan forwards and is far from its bound ([`LONG_QUEUES_SHARE`]), after
 //! it otherwise. Times are those that uses really took, outliers included: where packets are lost, one use in two takes several
 //! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, or routers
 //! choose, plain MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the fastest
@@ -274,7 +274,8 @@ impl Trials {
     }
 
     /// Sides that were never measured, and may be tried, in the order of their trials: from the most to the least in flight, or where
-    /// packets must have been lost, the other way round; MPI last, or first where no queue seems to be too short.
+    /// packets must have been lost, the other way round; MPI last, or first where no queue seems to be too short, or where it takes the same routes and so
+    /// costs less to try.
     fn untried(&self, bounds: LinkBounds) -> impl Iterator<Item = Side> {
         let fastest = self.flow_control();
         let known = self.planned[fastest.index()].seconds;
@@ -285,7 +286,7 @@ impl Trials {
         }
         let wanted = move |f: &FlowControl| if known.is_some() { self.flow_controls } else { *f == fastest };
         let planned = order.into_iter().filter(wanted).map(Side::Planned);
-        let mpi_first = (reached >= LONG_QUEUES_SHARE).then_some(Side::Plain);
+        let mpi_first = (reached >= LONG_QUEUES_SHARE || bounds.relative() >= 1.0).then_some(Side::Plain);
         let order = mpi_first.into_iter().chain(planned).chain([Side::Plain]);
         order.filter(|side| self.average(*side).seconds.is_none())
     }
@@ -607,9 +608,13 @@ mod tests {
         assert!(served.iter().all(|side| *side == Side::PLANNED), "{served:?}");
         // At less than half of the bound, packets were lost: least in flight first.
         let far = |side| if side == Side::Planned(ShortestQueues) { 1.1 } else { 9.0 };
-        let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 1.0, direct: 1.0 }, 6, far);
+        let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 0.99, direct: 1.0 }, 6, far);
         assert_eq!(served[..2], [Side::PLANNED; 2]);
         assert_eq!((&served[2..], best), (&[Side::Planned(ShortestQueues); 4][..], Side::Planned(ShortestQueues)));
+        // On the same routes MPI costs less to try.
+        let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 1.0, direct: 1.0 }, 6, far);
+        assert_eq!(served[2..4], [Side::Plain, Side::Planned(ShortestQueues)]);
+        assert_eq!(best, Side::Planned(ShortestQueues));
     }
 
     /// Where packets are lost, uses take about one bound or several, and no flow control helps: MPI has its trial all the same, and serves.
@@ -637,8 +642,9 @@ mod tests {
         assert_eq!(served.iter().position(|side| *side == Side::Plain), Some(3));
         assert_eq!(best, Side::Plain);
         assert!(served[3..].iter().filter(|side| **side != Side::Plain).count() <= 1, "{served:?}");
-        // Farther from it, flow control comes first.
-        let (served, _) = sides(Side::PLANNED, bounds, 12, |side| if side == Side::Plain { 1.2 } else { 1.3 });
+        // Farther from it, flow control of a plan that forwards comes first.
+        let forwards = LinkBounds { planned: 0.99, direct: 1.0 };
+        let (served, _) = sides(Side::PLANNED, forwards, 12, |side| if side == Side::Plain { 1.2 } else { 1.3 });
         assert_eq!(served.iter().find(|side| **side != Side::PLANNED), Some(&Side::Planned(FlowControl::MediumQueues)));
     }
 
@@ -650,10 +656,11 @@ mod tests {
             at.set(at.get() + 1);
             if at.get() <= 2 { 30.0 } else { 3.0 }
         };
-        // By hand: two uses of 30 pay for a trial. It takes 3, and loses 2 a use; half of 3 is affordable at once, and again as the next
+        // By hand: two uses of 30 pay for MPI's trial. It takes 3, and loses 2 a use; half of 3 is affordable at once, and again as the next
         // one cost nothing.
         let (served, _) = sides(Side::PLANNED, LinkBounds { planned: 1.0, direct: 1.0 }, 6, time);
-        assert_eq!(served.iter().position(|side| *side == Side::Plain), Some(5), "{served:?}");
+        let last = Side::Planned(FlowControl::MediumQueues);
+        assert_eq!((served[2], served[5]), (Side::Plain, last), "{served:?}");
     }
 
     #[test]
