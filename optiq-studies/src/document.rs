@@ -9,6 +9,7 @@ use crate::studies::booksim::BooksimContent;
 use crate::studies::closed_loop::ClosedLoopContent;
 use crate::studies::closed_loop_simulated::SimulatedLoopContent;
 use crate::studies::codes::CodesContent;
+use crate::studies::combined_simulated::CombinedSimulatedContent;
 use crate::studies::congestion::CongestionContent;
 use crate::studies::cures::CuresContent;
 use crate::studies::direct::DirectContent;
@@ -93,6 +94,8 @@ pub enum StudyContent {
     RaceSmall(RaceContent),
     /// 1 to 8 ranks on each host.
     RanksPerHost(RanksPerHostContent),
+    /// Small messages by themselves and combined, simulated.
+    CombinedSimulated(CombinedSimulatedContent),
     /// Messages, puts and gets.
     Transports(TransportsContent),
     /// Direct messages on simulated fat trees.
@@ -189,6 +192,7 @@ impl StudyDocument {
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::RaceSmall(c) => titled(RaceContent::TITLE_SMALL, &about, &c.body()),
             StudyContent::RanksPerHost(c) => titled(RanksPerHostContent::TITLE, &about, &c.body()),
+            StudyContent::CombinedSimulated(c) => titled(CombinedSimulatedContent::TITLE, &about, &c.body()),
             StudyContent::Transports(c) => titled(TransportsContent::TITLE, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Adapters(c) => titled(AdaptersContent::TITLE, &about, &c.body()),
@@ -231,6 +235,7 @@ impl StudyDocument {
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::RaceSmall(_) => RaceContent::TITLE_SMALL.into(),
             StudyContent::RanksPerHost(_) => RanksPerHostContent::TITLE.into(),
+            StudyContent::CombinedSimulated(_) => CombinedSimulatedContent::TITLE.into(),
             StudyContent::Transports(_) => TransportsContent::TITLE.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Adapters(_) => AdaptersContent::TITLE.into(),

@@ -19,9 +19,9 @@ use optiq_studies::progress::Progress;
 use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures,
-    direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race,
-    ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
+    adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, combined_simulated,
+    congestion, cures, direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs,
+    race, ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -110,6 +110,8 @@ enum Part {
     RaceSmall,
     /// 1 to 8 ranks on each host, messages of all sizes, in labs: whether OPTIQ ever slows a call; about twenty minutes
     RanksPerHost,
+    /// Small messages between the ranks of 128 nodes of 96, each by itself and combined, simulated; about half an hour
+    CombinedSimulated,
     /// Messages, puts and gets as what carries chunks, in labs; about ten minutes
     Transports,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
@@ -304,6 +306,7 @@ impl Part {
             Part::Race => "race in labs",
             Part::RaceSmall => "race with small messages in a lab",
             Part::RanksPerHost => "several ranks on each host, in labs",
+            Part::CombinedSimulated => "simulate combined messages",
             Part::Transports => "carry chunks in labs",
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
@@ -344,7 +347,13 @@ impl Part {
             Part::Congestion => Some(congestion::case_names()),
             Part::Executor => Some(executor::case_names()?),
             Part::Baselines => Some(mpi_baselines::case_names()),
-            Part::Reproduce | Part::Cases | Part::TableVii | Part::Mira | Part::WholeMachine | Part::Booksim => None,
+            Part::Reproduce
+            | Part::Cases
+            | Part::CombinedSimulated
+            | Part::TableVii
+            | Part::Mira
+            | Part::WholeMachine
+            | Part::Booksim => None,
         })
     }
 
@@ -378,6 +387,7 @@ impl Part {
                 StudyContent::RaceSmall(race::run(workspace, Platform::RaceSmall, repetitions, selection)?)
             }
             Part::RanksPerHost => StudyContent::RanksPerHost(ranks_per_host::run(workspace, repetitions, selection)?),
+            Part::CombinedSimulated => StudyContent::CombinedSimulated(combined_simulated::run()?),
             Part::Transports => StudyContent::Transports(transports::run(workspace, repetitions, selection)?),
             Part::Simulator => {
                 let (labs, profiles) = (measured_in_lab(&writer.pages)?, measured_in_profiles(&writer.pages)?);

@@ -9,6 +9,7 @@ pub mod closed_loop;
 pub mod closed_loop_figures;
 pub mod closed_loop_simulated;
 pub mod codes;
+pub mod combined_simulated;
 pub mod congestion;
 pub mod cures;
 pub mod direct;
