@@ -110,7 +110,7 @@ enum Part {
     RaceSmall,
     /// 1 to 8 ranks on each host, messages of all sizes, in labs: whether OPTIQ ever slows a call; about twenty minutes
     RanksPerHost,
-    /// Small messages between the ranks of 128 nodes of 96, each by itself and combined, simulated; about half an hour
+    /// Small messages between the ranks of 128 nodes of 96, each by itself and combined, simulated; about a quarter of an hour
     CombinedSimulated,
     /// Messages, puts and gets as what carries chunks, in labs; about ten minutes
     Transports,
