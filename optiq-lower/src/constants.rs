@@ -281,8 +281,8 @@ constants! {
     pub const LONG_QUEUES_SHARE: f64 = 0.85, "1", "lower.long_queues_share",
         Chosen { reason: "other flow control gained where planned paths reached 8 to 87 % (decision 039); not swept" };
 
-    /// Above this share of the link bound of a plan that forwards, links have other rates than they were said to have; smaller takes calls that overlap for
-    /// a proof.
+    /// Above this share of the link bound links have other rates than they were said to have; smaller takes calls that overlap for a proof. MPI's first
+    /// trial does not ask for so much where it takes the same routes.
     pub const REFUTED_SHARE: f64 = 1.25, "1", "lower.refuted_share",
         Chosen {
             reason: "short calls in the lab overlap, and reach up to 110 % of the bound; over shared memory, where star:4 stands for no network, direct \

@@ -62,6 +62,11 @@ impl LinkBounds {
     fn relative(self) -> f64 {
         self.planned / self.direct
     }
+
+    /// Whether the plan gains nothing over the fabric's own routes, so that MPI sends the same bytes over the same links.
+    fn are_those_of_mpi(self) -> bool {
+        self.relative() >= 1.0
+    }
 }
 
 impl Default for LinkBounds {
@@ -97,8 +102,8 @@ impl Side {
     fn price(self, bounds: LinkBounds) -> f64 {
         match self {
             Side::Planned(_) => FLOW_CONTROL_PRICE,
-            Side::Plain if bounds.relative() < 1.0 => 1.0,
-            Side::Plain => DIRECT_MPI_PRICE,
+            Side::Plain if bounds.are_those_of_mpi() => DIRECT_MPI_PRICE,
+            Side::Plain => 1.0,
         }
     }
 }
@@ -286,7 +291,7 @@ impl Trials {
         }
         let wanted = move |f: &FlowControl| if known.is_some() { self.flow_controls } else { *f == fastest };
         let planned = order.into_iter().filter(wanted).map(Side::Planned);
-        let mpi_first = (reached >= LONG_QUEUES_SHARE || bounds.relative() >= 1.0).then_some(Side::Plain);
+        let mpi_first = (reached >= LONG_QUEUES_SHARE || bounds.are_those_of_mpi()).then_some(Side::Plain);
         let order = mpi_first.into_iter().chain(planned).chain([Side::Plain]);
         order.filter(|side| self.average(*side).seconds.is_none())
     }
@@ -296,7 +301,7 @@ impl Trials {
     fn regret(&self, best: Side, other: Side, bounds: LinkBounds) -> f64 {
         let &RobustMovingAverage { sum, times, seconds, .. } = self.average(best);
         let bound = bounds.relative();
-        let refuted_share = if other == Side::Plain && bound >= 1.0 { 1.0 } else { REFUTED_SHARE };
+        let refuted_share = if other == Side::Plain && bounds.are_those_of_mpi() { 1.0 } else { REFUTED_SHARE };
         let is_refuted = seconds.is_some_and(|seconds| bound > seconds * refuted_share);
         sum - if is_refuted { 0.0 } else { f64::from(times) * bound }
     }

@@ -108,7 +108,7 @@ enum Part {
     Race,
     /// The same for small messages between several ranks of each host; about twenty minutes
     RaceSmall,
-    /// 1 to 8 ranks on each host, messages of all sizes, in labs: whether OPTIQ ever slows a call; about twenty minutes
+    /// 1 to 8 ranks on each host, messages of all sizes, in labs: whether OPTIQ ever slows a call; about ten minutes
     RanksPerHost,
     /// Small messages between the ranks of 128 nodes of 96, each by itself and combined, simulated; about a quarter of an hour
     CombinedSimulated,

@@ -16,7 +16,6 @@ use optiq_sim::{Delivery, Host, Layout, Model, Notice, Process, Program, RunOpti
 use optiq_transport::combining::CombiningSchedule;
 use optiq_view::table::seconds;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -161,6 +160,11 @@ impl Machine {
         u64::from(self.nodes - 1) * u64::from(self.ranks)
     }
 
+    /// What the ranks of a node have for other nodes.
+    fn node_bytes(&self, message_bytes: u64) -> u64 {
+        u64::from(self.ranks) * self.others() * message_bytes
+    }
+
     /// What a node's link needs for this many bytes.
     fn link_seconds(&self, bytes: u64) -> f64 {
         bytes as f64 / self.network.unit_capacity()
@@ -195,12 +199,12 @@ impl Machine {
                 let of_round = schedule.messages.iter().enumerate().filter(|(_, message)| message.round == round);
                 let carried = of_round.filter(|(at, _)| schedule.carrier(*at, ranks as usize) == number);
                 let to = |ahead: u32| (node + ahead) % nodes * ranks + number as u32;
-                let sends: VecDeque<(u32, u64)> = carried.map(|(at, m)| (to(m.ahead), bytes_of(at))).collect();
+                let sends: Vec<(u32, u64)> = carried.map(|(at, m)| (to(m.ahead), bytes_of(at))).collect();
                 let expected = sends.len() as u64;
                 (sends.into_iter(), expected)
             })?;
         }
-        let own = u64::from(ranks) * self.others() * message_bytes;
+        let own = self.node_bytes(message_bytes);
         // What passes other nodes is gathered and put apart again there.
         let carried = (0..schedule.messages.len()).filter(|&at| !schedule.is_straight(at)).map(bytes_of).sum::<u64>();
         let copy_seconds = 2.0 * (own + carried) as f64 / MEMORY_BYTES_PER_SECOND;
@@ -217,7 +221,7 @@ impl Machine {
     fn case(&self, message_bytes: u64) -> Result<CombinedCase, Failure> {
         let model = cost_model(&self.model, &self.network, self.model.host.chunks_by);
         let costs = CombiningCosts::new(&model, self.network.unit_capacity());
-        let bytes = u64::from(self.ranks) * self.others() * message_bytes;
+        let bytes = self.node_bytes(message_bytes);
         let traffic = NodeTraffic { bytes, partners: self.nodes - 1 };
         let (radix, predicted_combined_seconds) =
             costs.best_radix(self.nodes, self.ranks, traffic).map_err(Failure::Work)?;
