@@ -244,28 +244,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     }
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
-    if [
-        // Claims about profiles start the command and the library.
-        Part::Reproduce,
-        Part::Lab,
-        Part::LabJobs,
-        Part::Direct,
-        Part::Adapters,
-        Part::Profiles,
-        Part::Io,
-        Part::Preload,
-        Part::Profiler,
-        Part::Programs,
-        Part::Race,
-        Part::RaceSmall,
-        Part::RanksPerHost,
-        Part::Transports,
-        Part::ClosedLoop,
-        Part::Simulator,
-    ]
-    .into_iter()
-    .any(wanted)
-    {
+    if Part::value_variants().iter().copied().any(|part| wanted(part) && part.runs_optiq()) {
         build_optiq(&workspace)?;
     }
     let writer = Writer::new(&workspace, arguments.output.as_deref(), circumstances)?;
@@ -357,6 +336,31 @@ impl Part {
         })
     }
 
+    /// How often what is compared is measured in turn if `--repetitions` does not say it; nothing where nothing is measured in turn.
+    fn usual_repetitions(self) -> Option<u32> {
+        match self {
+            Part::Programs | Part::LabJobs | Part::ClosedLoop => Some(3),
+            Part::RanksPerHost => Some(ranks_per_host::REPETITIONS),
+            Part::Lab
+            | Part::Direct
+            | Part::Adapters
+            | Part::Profiles
+            | Part::Io
+            | Part::Preload
+            | Part::Profiler
+            | Part::Race
+            | Part::RaceSmall
+            | Part::Transports => Some(7),
+            _ => None,
+        }
+    }
+
+    /// Whether it starts the command or the library, which are built before.
+    fn runs_optiq(self) -> bool {
+        // Claims about profiles do, and predictions are of plans of the command.
+        self.usual_repetitions().is_some() || matches!(self, Part::Reproduce | Part::Simulator)
+    }
+
     /// Runs it, and writes what it found.
     fn run(
         self,
@@ -365,11 +369,8 @@ impl Part {
         arguments: &ResultsArguments,
         selection: &Selection,
     ) -> Result<(), Failure> {
-        let repetitions = arguments.repetitions.unwrap_or(match self {
-            Part::Programs | Part::LabJobs | Part::ClosedLoop => 3,
-            Part::RanksPerHost => ranks_per_host::REPETITIONS,
-            _ => 7,
-        });
+        let usual = self.usual_repetitions();
+        let repetitions = arguments.repetitions.or(usual).unwrap_or(1);
         let content = match self {
             Part::Reproduce => return writer.claims(&arguments.claims()),
             Part::Cases => return writer.claims(&["91".to_owned()]),
@@ -407,25 +408,7 @@ impl Part {
             Part::WholeMachine => StudyContent::WholeMachine(whole_machine::run(workspace, &writer.commit())?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
-        let times = match self {
-            Part::Lab
-            | Part::LabJobs
-            | Part::Direct
-            | Part::Adapters
-            | Part::Profiles
-            | Part::Io
-            | Part::Preload
-            | Part::Profiler
-            | Part::Programs
-            | Part::ClosedLoop
-            | Part::Race
-            | Part::RaceSmall
-            | Part::RanksPerHost
-            | Part::Transports => {
-                format!(" --repetitions {repetitions}")
-            }
-            _ => String::new(),
-        };
+        let times = usual.map_or_else(String::new, |_| format!(" --repetitions {repetitions}"));
         let (name, cases) = (self.name(), selection.option(&self.case_names()?.unwrap_or_default()));
         let command = format!("cargo xtask results --only {name}{cases}{times}");
         writer.write(&name, command, content)
@@ -435,11 +418,17 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
-        let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
+        let names = part.case_names()?.ok_or_else(|| Failure::Input(cases_are_for(*part)))?;
         Ok((part.name(), names))
     };
     parts.iter().map(names).collect()
+}
+
+/// What is wrong with `--cases` for a part without.
+fn cases_are_for(part: Part) -> String {
+    let with_cases = |part: &&Part| part.case_names().is_ok_and(|names| names.is_some());
+    let names: Vec<String> = Part::value_variants().iter().filter(with_cases).map(|part| part.name()).collect();
+    format!("--cases is not for {}, but for {}", part.name(), names.join(", "))
 }
 
 fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {

@@ -3,7 +3,9 @@
 use super::lab::NAME;
 use crate::failure::Failure;
 use crate::workspace::{self, Workspace};
-use optiq_net::text_file;
+use optiq_net::{Network, NodeId, text_file};
+use optiq_solver::bound::lower_bound;
+use optiq_solver::demands::Demand;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::fs;
@@ -90,6 +92,10 @@ pub struct ProgramRun {
     pub calls: f64,
     /// Seconds in them, mean over the ranks.
     pub seconds_in_calls: f64,
+    /// What the links need at least for the bytes of all these calls together, over whatever paths; nothing in documents from before it was
+    /// computed, and where a rank is no host of the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_bound_seconds: Option<f64>,
     /// What OPTIQ's report says of the calls.
     pub report: Vec<String>,
     /// Why it did not come to its end.
@@ -138,12 +144,17 @@ impl<'a> Runner<'a> {
 
     /// All runs of a program on the network that is up, the four ways in turn, after one run that only learns: as many as asked for, or
     /// [`ENOUGH_SECONDS`].
-    pub fn in_turn(&self, program: &Program, repetitions: u32) -> Result<[Vec<ProgramRun>; 4], Failure> {
+    pub fn in_turn(
+        &self,
+        program: &Program,
+        network: &Network,
+        repetitions: u32,
+    ) -> Result<[Vec<ProgramRun>; 4], Failure> {
         let work = temporary()?;
         let mut ways: [Vec<ProgramRun>; 4] = Default::default();
         let prepared = self.prepare(program, work.path());
         if prepared.is_ok() {
-            self.once(program, work.path(), LEARNING)?;
+            self.once(program, network, work.path(), LEARNING)?;
         }
         let mut plain_seconds = 0.0;
         for round in 0..repetitions.max(MOST_RUNS) {
@@ -153,7 +164,7 @@ impl<'a> Runner<'a> {
             for (wrap, runs) in WAYS.into_iter().zip(&mut ways) {
                 let failed = |failure: &String| ProgramRun { failure: Some(failure.clone()), ..ProgramRun::default() };
                 runs.push(match &prepared {
-                    Ok(()) => self.once(program, work.path(), wrap)?,
+                    Ok(()) => self.once(program, network, work.path(), wrap)?,
                     Err(failure) => failed(failure),
                 });
             }
@@ -185,7 +196,13 @@ impl<'a> Runner<'a> {
     }
 
     /// One run, in one of the ways.
-    fn once(&self, program: &Program, work: &Path, wrap: Option<&[&str]>) -> Result<ProgramRun, Failure> {
+    fn once(
+        &self,
+        program: &Program,
+        network: &Network,
+        work: &Path,
+        wrap: Option<&[&str]>,
+    ) -> Result<ProgramRun, Failure> {
         let times = work.join("call-times");
         // The last run's.
         let _ = fs::remove_file(&times);
@@ -209,7 +226,8 @@ impl<'a> Runner<'a> {
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let failure = (!output.status.success()).then(|| format!("ended with {}: {}", output.status, last_line(&err)));
         let text = format!("{out}\n{err}");
-        let (calls, seconds_in_calls) = mean_times(&text_file::read(&times, MAX_TIMES).unwrap_or_default());
+        let ranks = read_times(&text_file::read(&times, MAX_TIMES).unwrap_or_default());
+        let (calls, seconds_in_calls) = mean_times(&ranks);
         Ok(ProgramRun {
             seconds,
             own_seconds: program.seconds_after.as_deref().and_then(|after| number_after(&text, after)),
@@ -217,6 +235,7 @@ impl<'a> Runner<'a> {
             verified: program.verified.as_deref().map(|words| text.contains(words)),
             calls,
             seconds_in_calls,
+            link_bound_seconds: link_bound(&ranks, network),
             report: report_lines(&err),
             failure,
         })
@@ -240,13 +259,53 @@ fn number_after(text: &str, after: &str) -> Option<f64> {
     words.find_map(|word| word.parse().ok().filter(|number: &f64| number.is_finite()))
 }
 
-/// Means over the lines of `times.c`: calls, and seconds in them. Processes without calls count, as ranks that do not call wait.
-fn mean_times(text: &str) -> (f64, f64) {
-    let pairs = text.lines().filter_map(|line| line.split_once(' '));
-    let ranks: Vec<(f64, f64)> = pairs.filter_map(|(n, s)| Some((n.parse().ok()?, s.parse().ok()?))).collect();
+/// A line of `times.c`.
+struct RankCalls {
+    calls: f64,
+    seconds: f64,
+    /// In `MPI_COMM_WORLD`.
+    rank: usize,
+    /// By the sender's rank; empty if the rank called nothing.
+    received_bytes: Vec<u64>,
+}
+
+/// The lines of `times.c`, but for those that are none.
+fn read_times(text: &str) -> Vec<RankCalls> {
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        Some(RankCalls {
+            calls: words.next()?.parse().ok()?,
+            seconds: words.next()?.parse().ok()?,
+            rank: words.next()?.parse().ok()?,
+            received_bytes: words.map(|word| word.parse().ok()).collect::<Option<_>>()?,
+        })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// Means over the ranks: calls, and seconds in them. Ranks without calls count, as they do not wait.
+fn mean_times(ranks: &[RankCalls]) -> (f64, f64) {
     let count = ranks.len().max(1) as f64;
-    let sum = |of: fn(&(f64, f64)) -> f64| ranks.iter().map(of).sum::<f64>() / count;
-    (sum(|(calls, _)| *calls), sum(|(_, seconds)| *seconds))
+    let sum = |of: fn(&RankCalls) -> f64| ranks.iter().map(of).sum::<f64>() / count;
+    (sum(|rank| rank.calls), sum(|rank| rank.seconds))
+}
+
+/// The bound of the bytes of all calls together, in seconds: it is at most the sum of the calls' bounds. Rank `r` is on host `r`, as `optiq lab run`
+/// starts one rank on each.
+fn link_bound(ranks: &[RankCalls], network: &Network) -> Option<f64> {
+    let mut demands = Vec::new();
+    for rank in ranks {
+        for (sender, &bytes) in
+            rank.received_bytes.iter().enumerate().filter(|(from, bytes)| *from != rank.rank && **bytes > 0)
+        {
+            demands.push(Demand::new(
+                NodeId(u32::try_from(sender).ok()?),
+                NodeId(u32::try_from(rank.rank).ok()?),
+                bytes,
+            ));
+        }
+    }
+    lower_bound(network, &demands).ok().map(|bound| bound.seconds)
 }
 
 /// What the report says of calls; not what was learned, which is long.
@@ -258,6 +317,7 @@ fn report_lines(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
@@ -271,9 +331,24 @@ mod tests {
 
     #[test]
     fn times_are_means_over_ranks() {
-        assert_eq!(mean_times("10 1.5\n20 0.5\n"), (15.0, 1.0));
-        assert_eq!(mean_times(""), (0.0, 0.0));
-        assert_eq!(mean_times("half a li"), (0.0, 0.0));
+        let mean = |text| mean_times(&read_times(text));
+        assert_eq!(mean("10 1.5 0 0 7\n20 0.5 1 7 0\n"), (15.0, 1.0));
+        assert_eq!(mean("10 1.5 0 1 2\n0 0.000000 1\n"), (5.0, 0.75));
+        assert_eq!(mean(""), (0.0, 0.0));
+        assert_eq!(mean("half a li"), (0.0, 0.0));
+        assert_eq!(mean("1 2.0 0 half\n"), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_bound_is_of_all_calls_together() {
+        // By hand: host 0 sends 10 MB to each of two, 20 MB out of a port of 10 MB/s; nothing else takes longer. What a rank has from
+        // itself crosses no link.
+        let star = Network::from_spec("star:3,capacity=10MB/s").unwrap();
+        let ranks = read_times("2 9.0 0 5000000000 1 0\n2 9.0 1 10000000 0 0\n2 9.0 2 10000000 0 0\n");
+        assert_eq!(link_bound(&ranks, &star), Some(2.0));
+        assert_eq!(link_bound(&[], &star), Some(0.0));
+        // A rank without a host.
+        assert_eq!(link_bound(&read_times("1 1.0 3 1 1 1 0\n"), &star), None);
     }
 
     #[test]

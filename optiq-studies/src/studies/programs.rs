@@ -12,6 +12,7 @@ use crate::markdown::TextTable;
 use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::{geometric_mean, median};
+use optiq_net::Network;
 use optiq_view::table::seconds;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -139,11 +140,12 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
     let mut measured = Vec::new();
     for (_, topology, profile) in networks {
         let network = workspace::step(&format!("lab {topology}, {profile}"), || {
+            let links = Network::from_spec(&format!("{topology},capacity={RATE}"))?;
             let mut runs = Vec::new();
             lab::in_lab(workspace, topology, profile, || {
                 for program in present.iter().filter(|program| program.profiles || profile == "tuned") {
                     let [plain, wrapped, learned, forced] =
-                        workspace::step(&program.title, || runner.in_turn(program, repetitions))?;
+                        workspace::step(&program.title, || runner.in_turn(program, &links, repetitions))?;
                     runs.push(ProgramRuns { program: program.clone(), plain, wrapped, learned, forced });
                 }
                 Ok(())
@@ -180,6 +182,18 @@ impl ProgramRuns {
         Some(plain / (plain - of(&self.plain, |run| Some(run.seconds_in_calls))?))
     }
 
+    /// What the links need for the bytes of the calls of plain runs.
+    fn link_bound(&self) -> Option<f64> {
+        of(&self.plain, |run| run.link_bound_seconds)
+    }
+
+    /// Plain time over the same with the links' bound in place of the time in the calls, where it is less; nothing where the bound is not
+    /// known.
+    fn ratio_at_bound(&self) -> Option<f64> {
+        let (plain, in_calls) = (whole(&self.plain)?, of(&self.plain, |run| Some(run.seconds_in_calls))?);
+        Some(plain / (plain - in_calls + self.link_bound()?.min(in_calls)))
+    }
+
     /// What is wrong with the results; empty if nothing is.
     fn wrong(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -212,7 +226,7 @@ impl ProgramRuns {
         }
     }
 
-    fn row(&self) -> Vec<String> {
+    fn row(&self, with_bound: bool) -> Vec<String> {
         let time = |value: Option<f64>| value.map_or_else(|| "-".into(), seconds);
         let times = |value: Option<f64>| value.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"));
         let cell = |runs: &[ProgramRun]| match of(runs, |run| run.own_seconds) {
@@ -221,7 +235,7 @@ impl ProgramRuns {
         };
         let [plain, wrapped, learned, forced] = self.ways();
         let in_calls = self.ways().map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
-        vec![
+        let mut row = vec![
             self.program.title.clone(),
             self.plain.len().to_string(),
             cell(plain),
@@ -232,8 +246,12 @@ impl ProgramRuns {
             times(self.ratio(learned)),
             times(self.ratio(forced)),
             in_calls.join(", "),
-            self.check().into(),
-        ]
+        ];
+        if with_bound {
+            row.extend([time(self.link_bound()), times(self.ratio_at_bound())]);
+        }
+        row.push(self.check().into());
+        row
     }
 }
 
@@ -252,11 +270,17 @@ impl ProgramNetwork {
         format!("`{}`, profile {}", self.topology, self.profile)
     }
 
+    /// Not in documents from before it was computed.
+    fn has_bound(&self) -> bool {
+        self.programs.iter().any(|program| program.link_bound().is_some())
+    }
+
     fn section(&self) -> String {
         let ways = ["plain", "wrapped", "learned", "forced", "plain/wrapped", "plain/learned", "plain/forced"];
-        let head = [&["program<", "runs"], &ways[..], &["in calls", "results<"]].concat();
+        let bound = if self.has_bound() { &["link bound", "plain/at the bound"][..] } else { &[] };
+        let head = [&["program<", "runs"], &ways[..], &["in calls"], bound, &["results<"]].concat();
         let mut table = TextTable::new(&head);
-        table.rows = self.programs.iter().map(ProgramRuns::row).collect();
+        table.rows = self.programs.iter().map(|program| program.row(self.has_bound())).collect();
         let mut text = format!("\n## {}\n\n", self.title());
         let mean = |ratio: fn(&ProgramRuns) -> Option<f64>| {
             geometric_mean(&self.programs.iter().filter_map(ratio).collect::<Vec<f64>>())
@@ -270,7 +294,9 @@ impl ProgramNetwork {
             let _ = writeln!(
                 text,
                 "Geometric means: {wrapped:.3} x wrapped, {learned:.3} x learned, {forced:.3} x forced; {without:.3} x if plain runs spent \
-                 no time in these calls.\n"
+                 no time in these calls{}.\n",
+                mean(ProgramRuns::ratio_at_bound)
+                    .map_or_else(String::new, |most| format!(", {most:.3} x if no more than the links need"))
             );
         }
         text.push_str(&table.markdown());
@@ -325,6 +351,14 @@ impl ProgramsContent {
                 self.most_runs
             );
         }
+        if self.networks.iter().any(ProgramNetwork::has_bound) {
+            page.push_str(
+                "\nLink bound: what the links need at least for the bytes that all ranks receive in all these calls together, over whatever \
+                 paths (largest cut). No library takes less: plain/at the bound is the whole time of plain runs over the same with this in \
+                 place of the time in the calls, where it is less. The time in the calls is also that of ranks that wait for others to come, \
+                 which no library can shorten, so this ratio is more than can be had.\n",
+            );
+        }
         let slower: String = self.networks.iter().flat_map(ProgramNetwork::slower).collect();
         let none = format!("No program is slower than {SLOWER} times its plain speed.\n");
         let _ = write!(page, "\n## Where OPTIQ is slower\n\n{}", if slower.is_empty() { none } else { slower });
@@ -348,7 +382,8 @@ mod tests {
     fn runs(plain: f64, wrapped: f64, forced: Option<f64>) -> ProgramRuns {
         let run = |seconds: f64| {
             let seconds_in_calls = seconds / 2.0;
-            ProgramRun { seconds, seconds_in_calls, result: Some(-63.25), ..ProgramRun::default() }
+            let link_bound_seconds = Some(seconds / 4.0);
+            ProgramRun { seconds, seconds_in_calls, link_bound_seconds, result: Some(-63.25), ..ProgramRun::default() }
         };
         let failed = ProgramRun { failure: Some("ended with signal 11".into()), ..run(0.1) };
         ProgramRuns {
@@ -378,11 +413,14 @@ mod tests {
 
     #[test]
     fn slower_programs_are_named() {
-        // By hand: 4 over 2 and 1 s; the geometric mean of 2 and 0.5 is 1. Half of the time is spent in calls.
+        // By hand: 4 over 2 and 1 s; the geometric mean of 2 and 0.5 is 1. Half of the time is spent in calls, and the links need a quarter:
+        // 4 s over 4 - 2 + 1.
         let both = page(vec![runs(4.0, 2.0, Some(1.0)), runs(1.0, 2.0, Some(1.0))]);
         assert!(
             both.contains("| 2.00 x | 2.00 x | 4.00 x |")
-                && both.contains("1.000 x wrapped, 1.000 x learned, 2.000 x forced; 2.000 x if plain"),
+                && both.contains("1.000 x wrapped, 1.000 x learned, 2.000 x forced; 2.000 x if plain")
+                && both.contains("in these calls, 1.333 x if no more than the links need")
+                && both.contains("| 1.00 s | 1.33 x | same result |"),
             "{both}"
         );
         assert!(both.contains("- p on `star:16`, profile tuned: 0.50 x"), "{both}");
@@ -403,6 +441,14 @@ mod tests {
         let mut wrong = runs(4.0, 2.0, Some(1.0));
         wrong.wrapped[0].result = Some(-63.24);
         assert!(page(vec![wrong]).contains("**wrapped: the result is -63.24, and -63.25 is expected**"));
+    }
+
+    #[test]
+    fn older_documents_have_no_bound() {
+        let mut old = runs(4.0, 2.0, Some(1.0));
+        old.plain[0].link_bound_seconds = None;
+        let old = page(vec![old]);
+        assert!(!old.contains("bound") && old.contains("no time in these calls.\n"), "{old}");
     }
 
     #[test]
