@@ -9,8 +9,9 @@
 //! its own session, as in a program that repeats this exchange: what OPTIQ learned from 1-byte exchanges does not
 //! affect the times of megabytes. (docs/decisions/012 says how soon OPTIQ notices such a change.)
 //!
-//! Receive buffers are cleared before each repetition and checked after its last call. Where a repetition makes many calls,
-//! an untimed call precedes it, after which the buffers are checked and cleared as well.
+//! Before each repetition comes an untimed call of the same side: what a call leaves behind, above all what TCP takes the rates of its streams for,
+//! would count for the other side's next one otherwise (decision 085). Receive buffers are cleared before each repetition and before that call,
+//! and checked after that call and after the repetition's last one.
 //!
 //! Where MPI served most of OPTIQ's repetitions, both sides are MPI: such a case is marked, and in no mean. One rank is refused,
 //! as nothing crosses a network there.
@@ -55,6 +56,9 @@ const MAX_CALLS: usize = 20_000;
 /// Calls of each side before it is timed, the first among them. OPTIQ may plan a demand set when it comes a second time,
 /// and tries plain MPI at the third use of a plan.
 const WARM_UP: usize = 5;
+
+/// Calls of a side before each of its repetitions that are not timed.
+const UNTIMED_CALLS: usize = 1;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -191,11 +195,10 @@ impl Bench<'_> {
         for repetition in 0..self.repetitions {
             let order = if repetition % 2 == 0 { [By::Mpi, By::Optiq] } else { [By::Optiq, By::Mpi] };
             for by in order {
-                let calls = calls[by as usize];
-                if calls > 1 {
+                for _ in 0..UNTIMED_CALLS {
                     self.verified(by, x, 1)?;
                 }
-                seconds[by as usize].push(self.verified(by, x, calls)?);
+                seconds[by as usize].push(self.verified(by, x, calls[by as usize])?);
                 if by == By::Optiq {
                     let decision = self.session.decision();
                     let planned = matches!(decision, Decision::Multipath { .. });
@@ -220,6 +223,7 @@ impl Bench<'_> {
             ranks: self.placement.len(),
             calls: calls[By::Optiq as usize],
             mpi_calls: calls[By::Mpi as usize],
+            untimed_calls: UNTIMED_CALLS,
             served_by: match &decision {
                 Decision::Multipath { paths, .. } => optiq_view::table::count(*paths, "path"),
                 Decision::Combined { .. } => "combined".into(),

@@ -59,6 +59,10 @@ pub struct Comparison {
     /// Calls of MPI in one; 0 in documents of before 2026-11-28, in which both sides made `calls`.
     #[serde(default)]
     pub mpi_calls: usize,
+    /// Calls of the same side before each timed repetition; 0 in documents of before they were made, where only repetitions of several calls had
+    /// one.
+    #[serde(default)]
+    pub untimed_calls: usize,
     /// What served most of OPTIQ's repetitions, and why.
     pub decision: String,
     /// The same in a word or two: `MPI`, `25 paths`.
@@ -386,6 +390,7 @@ mod tests {
             ranks: 16,
             calls: 1,
             mpi_calls: 1,
+            untimed_calls: 1,
             decision: "25 paths by planner <optimal>".into(),
             served_by: "25 paths".into(),
             is_served_by_mpi: false,

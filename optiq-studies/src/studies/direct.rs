@@ -271,6 +271,7 @@ pub(super) mod tests {
             setup_seconds: 0.05,
             transport: String::new(),
             mpi_calls: 0,
+            untimed_calls: 0,
         };
         let topology = "star:16,capacity=12.5MB/s".into();
         BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true }

@@ -103,6 +103,9 @@ pub struct BenchCase {
     /// MPI's calls in a timed repetition; zero in documents from before the two sides had numbers of their own.
     #[serde(default, skip_serializing_if = "is_old")]
     pub mpi_calls: usize,
+    /// Calls of the same side before each timed repetition; zero in documents from before they were made.
+    #[serde(default, skip_serializing_if = "is_old")]
+    pub untimed_calls: usize,
 }
 
 impl BenchCase {
@@ -122,14 +125,21 @@ fn is_old(calls: &usize) -> bool {
     *calls == 0
 }
 
-/// How many calls a repetition of these suites made, in a sentence for a page.
-pub(super) fn repetitions_of<'a>(mut suites: impl Iterator<Item = &'a BenchSuite>) -> &'static str {
-    if suites.any(|suite| suite.cases.iter().any(|case| case.mpi_calls > 0)) {
+/// How many calls a repetition of these suites made, in sentences for a page.
+pub(super) fn repetitions_of<'a>(suites: impl Iterator<Item = &'a BenchSuite> + Clone) -> String {
+    let any = |of: fn(&BenchCase) -> bool| suites.clone().any(|suite| suite.cases.iter().any(of));
+    let mut text = String::from(if any(|case| case.mpi_calls > 0) {
         "A repetition of a side makes as many calls as take ten milliseconds, and five times what a barrier takes that ranks enter as they leave \
          another one (decision 083); they overlap, so that shares above 100 % are possible."
     } else {
         "Below ten milliseconds a repetition makes many calls, which overlap, so that shares above 100 % are possible."
+    });
+    if any(|case| case.untimed_calls > 0) {
+        text.push_str(
+            " An untimed call of the same side comes before each: what TCP learned in a call of the other side does not count (decision 085).",
+        );
     }
+    text
 }
 
 /// What `optiq bench alltoallv --json` prints of many cases, as far as pages show it.
@@ -544,6 +554,7 @@ mod tests {
                     setup_seconds: 0.0,
                     transport: String::new(),
                     mpi_calls: 0,
+                    untimed_calls: 0,
                 }],
                 verified: true,
             },

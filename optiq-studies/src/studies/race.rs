@@ -347,6 +347,7 @@ mod tests {
             setup_seconds: 0.05,
             transport: String::new(),
             mpi_calls: 0,
+            untimed_calls: 0,
         };
         let setting = |setting: &str, times: Vec<f64>| RaceSetting {
             rival: "MPI Advance".into(),
