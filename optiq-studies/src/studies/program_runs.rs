@@ -88,9 +88,9 @@ pub struct ProgramRun {
     pub result: Option<f64>,
     /// The program's own verification, where it has one.
     pub verified: Option<bool>,
-    /// Calls of the two functions, mean over the ranks.
+    /// Calls of the two functions, mean over the ranks that call them; over all ranks in documents without a link bound.
     pub calls: f64,
-    /// Seconds in them, mean over the ranks.
+    /// Seconds in them, mean over the same ranks.
     pub seconds_in_calls: f64,
     /// What the links need at least for the bytes of all these calls together, over whatever paths; nothing in documents from before it was
     /// computed, and where a rank is no host of the network.
@@ -283,10 +283,12 @@ fn read_times(text: &str) -> Vec<RankCalls> {
     text.lines().filter_map(line).collect()
 }
 
-/// Means over the ranks: calls, and seconds in them. Ranks without calls count, as they do not wait.
+/// Means over the ranks that call: calls, and seconds in them. Where four of sixteen ranks call, a mean over all would be a quarter of what the
+/// program waits for.
 fn mean_times(ranks: &[RankCalls]) -> (f64, f64) {
-    let count = ranks.len().max(1) as f64;
-    let sum = |of: fn(&RankCalls) -> f64| ranks.iter().map(of).sum::<f64>() / count;
+    let calling = || ranks.iter().filter(|rank| rank.calls > 0.0);
+    let count = calling().count().max(1) as f64;
+    let sum = |of: fn(&RankCalls) -> f64| calling().map(of).sum::<f64>() / count;
     (sum(|rank| rank.calls), sum(|rank| rank.seconds))
 }
 
@@ -333,7 +335,7 @@ mod tests {
     fn times_are_means_over_ranks() {
         let mean = |text| mean_times(&read_times(text));
         assert_eq!(mean("10 1.5 0 0 7\n20 0.5 1 7 0\n"), (15.0, 1.0));
-        assert_eq!(mean("10 1.5 0 1 2\n0 0.000000 1\n"), (5.0, 0.75));
+        assert_eq!(mean("10 1.5 0 1 2\n0 0.000000 1\n"), (10.0, 1.5), "a rank that calls nothing does not count");
         assert_eq!(mean(""), (0.0, 0.0));
         assert_eq!(mean("half a li"), (0.0, 0.0));
         assert_eq!(mean("1 2.0 0 half\n"), (0.0, 0.0));

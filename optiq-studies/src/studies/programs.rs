@@ -329,16 +329,21 @@ impl ProgramsContent {
             true => ("optiq wrap --take alltoallv,alltoall -- optiq lab run -- PROGRAM", "the command"),
             false => ("optiq wrap --take alltoallv,alltoall -- PROGRAM", "`optiq lab run`"),
         };
+        let has_bound = self.networks.iter().any(ProgramNetwork::has_bound);
         let mut page = format!(
             "Labs of 16 hosts, one rank each, with links of {}, all on one machine. Each program runs {} times in each of four ways, \
              in turn: plain; wrapped, `{}`, which is what OPTIQ decides by itself; learned, \
              the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; and forced, the same with \
              `--algorithm multipath`. Times are medians from the start of {} to its end; in brackets \
-             what the program says itself, where it does. In calls: mean over the ranks of the seconds in `MPI_Alltoall` and \
+             what the program says itself, where it does. In calls: mean over the ranks{} of the seconds in `MPI_Alltoall` and \
              `MPI_Alltoallv`, in this order (`data/programs/times.c`, preloaded in all ways). Results: the program's own \
              verification, or a result that is the plain run's. Programs and inputs: `data/programs/programs.toml`. The NAS benchmarks \
              are the programs in the folder that `NPB_BIN` names, built with `-fallow-argument-mismatch -fallow-invalid-boz`.\n",
-            self.rate, self.repetitions, wrapped, command
+            self.rate,
+            self.repetitions,
+            wrapped,
+            command,
+            if has_bound { " that call" } else { "" }
         );
         if self.enough_seconds > 0.0 {
             let _ = write!(
@@ -351,12 +356,13 @@ impl ProgramsContent {
                 self.most_runs
             );
         }
-        if self.networks.iter().any(ProgramNetwork::has_bound) {
+        if has_bound {
             page.push_str(
                 "\nLink bound: what the links need at least for the bytes that all ranks receive in all these calls together, over whatever \
-                 paths (largest cut). No library takes less: plain/at the bound is the whole time of plain runs over the same with this in \
-                 place of the time in the calls, where it is less. The time in the calls is also that of ranks that wait for others to come, \
-                 which no library can shorten, so this ratio is more than can be had.\n",
+                 paths (largest cut). Plain/at the bound: the whole time of plain runs over the same with this in place of the time in the calls, \
+                 where it is less; what there is to be had if nothing else of the program changes. The time in calls is also that of ranks that wait for \
+                 others to come, which no library shortens; and calls that end sooner may leave links to other messages of the program, which is not in it. \
+                 Until 2026-11-28 the time in calls was a mean over all ranks, those included that do not call.\n",
             );
         }
         let slower: String = self.networks.iter().flat_map(ProgramNetwork::slower).collect();
