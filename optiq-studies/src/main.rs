@@ -87,13 +87,13 @@ enum Part {
     Cases,
     /// Plans for 1,024 nodes of a Blue Gene/Q beside the thesis's Table VII; seconds
     TableVii,
-    /// MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine; about forty minutes
+    /// MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine; more than an hour
     Lab,
     /// Jobs that share a lab, beside what is simulated; about ten minutes
     LabJobs,
-    /// Direct messages in labs of 16 hosts, beside MPI's algorithms; about half an hour
+    /// Direct messages in labs of 16 hosts, beside MPI's algorithms; about an hour
     Direct,
-    /// OPTIQ and MPI where links lose, queue and slow down; about fifteen minutes
+    /// OPTIQ and MPI where links lose, queue and slow down; about fifty minutes
     Profiles,
     /// Collective file access in a lab; about twenty minutes
     Io,
@@ -101,7 +101,7 @@ enum Part {
     Preload,
     /// What the profiler costs collectives; minutes
     Profiler,
-    /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour
+    /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour and a half
     Programs,
     /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE, TUNA, BRUCK_ALLTOALLV and KAMPING name checkouts of rivals; about half an hour with
     /// --repetitions 3

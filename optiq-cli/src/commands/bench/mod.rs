@@ -74,7 +74,7 @@ pub struct Alltoallv {
     /// A fixed list of cases in place of demands and sizes: thesis30 (30 cases for 16 hosts), or a file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "message"])]
     cases: Option<String>,
-    /// Timed repetitions of each
+    /// Timed repetitions of each, before each of which comes an untimed call of the same side
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repetitions: u32,
     /// The planner, or a list of them; auto is as OPTIQ chooses [default: auto]
