@@ -125,16 +125,22 @@ fn is_old(calls: &usize) -> bool {
     *calls == 0
 }
 
+impl BenchSuite {
+    /// Whether an untimed call of the same side comes before each repetition; not in documents from before decision 085.
+    pub(super) fn has_untimed_calls(&self) -> bool {
+        self.cases.iter().any(|case| case.untimed_calls > 0)
+    }
+}
+
 /// How many calls a repetition of these suites made, in sentences for a page.
-pub(super) fn repetitions_of<'a>(suites: impl Iterator<Item = &'a BenchSuite> + Clone) -> String {
-    let any = |of: fn(&BenchCase) -> bool| suites.clone().any(|suite| suite.cases.iter().any(of));
-    let mut text = String::from(if any(|case| case.mpi_calls > 0) {
+pub(super) fn repetitions_of<'a>(mut suites: impl Iterator<Item = &'a BenchSuite> + Clone) -> String {
+    let mut text = String::from(if suites.clone().any(|suite| suite.cases.iter().any(|case| case.mpi_calls > 0)) {
         "A repetition of a side makes as many calls as take ten milliseconds, and five times what a barrier takes that ranks enter as they leave \
          another one (decision 083); they overlap, so that shares above 100 % are possible."
     } else {
         "Below ten milliseconds a repetition makes many calls, which overlap, so that shares above 100 % are possible."
     });
-    if any(|case| case.untimed_calls > 0) {
+    if suites.any(BenchSuite::has_untimed_calls) {
         text.push_str(
             " An untimed call of the same side comes before each: what TCP learned in a call of the other side does not count (decision 085).",
         );

@@ -3,13 +3,13 @@
 //!
 //! The cases are the groups of `data/cases.toml` on platform `profiles`.
 
-use super::lab::{self, BenchCase, BenchSide, BenchSuite, RATE};
+use super::lab::{self, BenchCase, BenchSuite, RATE};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform};
 use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
-use optiq_measure::statistics::geometric_mean;
+use optiq_measure::statistics::{geometric_mean, mean};
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -47,13 +47,6 @@ pub struct ProfileBench {
 
 fn held_out() -> CaseRole {
     CaseRole::HeldOut
-}
-
-impl ProfileBench {
-    /// Not in documents from before they were made.
-    fn has_untimed_calls(&self) -> bool {
-        self.suite.cases.iter().any(|case| case.untimed_calls > 0)
-    }
 }
 
 /// What was measured.
@@ -128,7 +121,7 @@ impl ProfilesContent {
                  is missing elsewhere because two processors play sixteen hosts: they have five times as long for each packet.\n"
             );
         }
-        if self.benches.iter().any(ProfileBench::has_untimed_calls) {
+        if self.benches.iter().any(|bench| bench.suite.has_untimed_calls()) {
             let _ = write!(
                 page,
                 "\n{} **Changed after a failure:** without it, until 2026-11-28, half of OPTIQ's repetitions came right after a call of MPI's \
@@ -171,7 +164,7 @@ fn section<'a>(topology: &str, title: &str, benches: impl Iterator<Item = &'a Pr
 
 fn table<'a>(benches: impl Iterator<Item = &'a ProfileBench> + Clone) -> TextTable {
     // Where packets are lost, one call in two waits for a timeout of 200 ms, and a median of seven is with or without it by chance.
-    let with_means = benches.clone().any(ProfileBench::has_untimed_calls);
+    let with_means = benches.clone().any(|bench| bench.suite.has_untimed_calls());
     let means = if with_means { &["the same of means"][..] } else { &[] };
     let header =
         [&["profile<", "case<", "MPI", "OPTIQ", "OPTIQ over MPI"], means, &["first call", "set-up", "served by<"]]
@@ -192,9 +185,8 @@ fn row(setting: &str, c: &BenchCase, with_means: bool) -> Vec<String> {
         format!("{:.2} x", c.ratio),
     ];
     if with_means {
-        // Both sides have as many repetitions.
-        let sum = |side: &BenchSide| side.seconds.iter().sum::<f64>();
-        row.push(format!("{:.2} x", sum(&c.mpi) / sum(&c.optiq)));
+        let means = mean(&c.mpi.seconds).zip(mean(&c.optiq.seconds));
+        row.push(means.map_or_else(|| "-".into(), |(mpi, optiq)| format!("{:.2} x", mpi / optiq)));
     }
     row.extend([
         format!("{:.2} x", c.optiq.first_seconds / c.mpi.first_seconds),
@@ -206,6 +198,7 @@ fn row(setting: &str, c: &BenchCase, with_means: bool) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lab::BenchSide;
     use super::*;
 
     #[test]

@@ -3,6 +3,7 @@
 use super::lab::NAME;
 use crate::failure::Failure;
 use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::mean;
 use optiq_net::{Network, NodeId, text_file};
 use optiq_solver::bound::lower_bound;
 use optiq_solver::demands::Demand;
@@ -286,10 +287,11 @@ fn read_times(text: &str) -> Vec<RankCalls> {
 /// Means over the ranks that call: calls, and seconds in them. Where four of sixteen ranks call, a mean over all would be a quarter of what the
 /// program waits for.
 fn mean_times(ranks: &[RankCalls]) -> (f64, f64) {
-    let calling = || ranks.iter().filter(|rank| rank.calls > 0.0);
-    let count = calling().count().max(1) as f64;
-    let sum = |of: fn(&RankCalls) -> f64| calling().map(of).sum::<f64>() / count;
-    (sum(|rank| rank.calls), sum(|rank| rank.seconds))
+    let calling: Vec<&RankCalls> = ranks.iter().filter(|rank| rank.calls > 0.0).collect();
+    let mean_of = |value: fn(&RankCalls) -> f64| {
+        mean(&calling.iter().map(|rank| value(rank)).collect::<Vec<f64>>()).unwrap_or(0.0)
+    };
+    (mean_of(|rank| rank.calls), mean_of(|rank| rank.seconds))
 }
 
 /// The bound of the bytes of all calls together, in seconds: it is at most the sum of the calls' bounds. Rank `r` is on host `r`, as `optiq lab run`
