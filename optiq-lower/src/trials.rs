@@ -29,7 +29,9 @@
 //! kept: once the faster of both takes `min_gain` times as long as that, the other paths are planned after all
 //! ([`Trials::loses_to`]), and given up again if two uses show that the prediction was wrong ([`Trials::is_behind`]).
 //!
-//! Single calls do not show what calls cost that follow each other. Where both are known, what calls in a row take decides (`calls_in_a_row.rs`).
+//! Single calls do not show what calls cost that follow each other. Where both are known, what calls in a row take decides whether ranks go on to
+//! agree (`calls_in_a_row.rs`). In a call that they have agreed on all begin together, MPI as well, and what single calls took decides who
+//! serves it, unless planned paths are faster in a row.
 
 use crate::calls_in_a_row::CallsInARow;
 use crate::constants::{
@@ -235,11 +237,21 @@ impl Trials {
         (measured > 1).then(|| self.flow_control())
     }
 
-    /// The fastest side, as far as known. Planned paths must be `min_gain` times faster.
+    /// The fastest side where calls follow each other, as far as known. Planned paths must be `min_gain` times faster.
     pub fn best(&self, min_gain: f64) -> Side {
+        self.faster(|planned, plain| self.in_a_row.plain_is_faster(min_gain).unwrap_or(plain < planned * min_gain))
+    }
+
+    /// The fastest side for a call that ranks have agreed on. What it costs that they begin together is spent then, and MPI does without
+    /// only in calls without an agreement.
+    fn best_agreed(&self, min_gain: f64) -> Side {
+        let may_be_plain = self.in_a_row.plain_is_faster(min_gain).unwrap_or(true);
+        self.faster(|planned, plain| may_be_plain && plain < planned * min_gain)
+    }
+
+    /// MPI where both sides are measured and `plain_is_faster` says so of their times; else planned paths, or what comes first.
+    fn faster(&self, plain_is_faster: impl FnOnce(f64, f64) -> bool) -> Side {
         let planned = Side::Planned(self.flow_control());
-        let plain_is_faster =
-            |seconds, plain| self.in_a_row.plain_is_faster(min_gain).unwrap_or(plain < seconds * min_gain);
         match (self.average(planned).seconds, self.plain.seconds) {
             (Some(seconds), Some(plain)) if plain_is_faster(seconds, plain) => Side::Plain,
             (Some(_), _) => planned,
@@ -250,7 +262,7 @@ impl Trials {
     /// What the fastest side takes, as far as known, as a multiple of the link bound on the fabric's own routes; none before two uses of
     /// it, as the first one may have opened connections.
     pub fn best_multiple(&self, min_gain: f64) -> Option<f64> {
-        let average = self.average(self.best(min_gain));
+        let average = self.average(self.best_agreed(min_gain));
         average.seconds.filter(|_| average.times >= 2)
     }
 
@@ -262,7 +274,7 @@ impl Trials {
 
     /// Whether even the fastest side is slower than that of `before`, which these have replaced.
     pub fn is_behind(&self, min_gain: f64, before: &Trials) -> bool {
-        let measured = |trials: &Trials| trials.average(trials.best(min_gain)).seconds;
+        let measured = |trials: &Trials| trials.average(trials.best_agreed(min_gain)).seconds;
         let planned = self.average(Side::Planned(self.flow_control()));
         planned.times >= 2 && measured(self).zip(measured(before)).is_some_and(|(now, then)| then * min_gain < now)
     }
@@ -308,7 +320,7 @@ impl Trials {
 
     /// Who serves the next use.
     pub fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
-        let best = self.best(min_gain);
+        let best = self.best_agreed(min_gain);
         let uses = self.uses;
         self.uses = self.uses.saturating_add(1);
         let first_trial = match self.first {
@@ -344,11 +356,17 @@ impl Trials {
     pub fn begins_row(&mut self, min_gain: f64) -> bool {
         let planned = self.average(Side::Planned(self.flow_control())).seconds;
         let Some((planned, plain)) = planned.zip(self.plain.seconds) else { return false };
-        self.best(min_gain) != Side::Plain && self.in_a_row.begin(plain - planned, self.spent)
+        self.best_agreed(min_gain) != Side::Plain && self.in_a_row.begin(plain - planned, self.spent)
+    }
+
+    /// What this rank took for a use of planned paths, from its begin at this rank, agreement and waiting included, as a multiple of the link bound on
+    /// the fabric's own routes; nothing if that says nothing. To be called before [`Trials::record`]. With the last call of a row it gives the mean of the row at this rank.
+    pub fn own_use_in_a_row(&mut self, multiple: Option<f64>) -> Option<f64> {
+        self.in_a_row.own(multiple)
     }
 
     /// What a call of one side took where calls of it follow each other, agreement and waiting included, as a multiple of the link bound on the
-    /// fabric's own routes: a use of planned paths, or the mean of a row of MPI's.
+    /// fabric's own routes: the greatest of all ranks' means of a row.
     pub fn record_in_a_row(&mut self, side: Side, multiple: f64) {
         match side {
             Side::Planned(_) => self.in_a_row.planned(multiple),
@@ -374,7 +392,10 @@ impl Trials {
             self.prices -= trial.refund(multiple);
         }
         match side {
-            Side::Planned(flow_control) => self.planned[flow_control.index()].add(multiple),
+            Side::Planned(flow_control) => {
+                self.planned[flow_control.index()].add(multiple);
+                self.in_a_row.goes_on();
+            }
             Side::Plain => {
                 self.plain.add(multiple);
                 self.in_a_row.is_broken();
@@ -463,6 +484,31 @@ mod tests {
         );
         // Calls of a plan that forwards may overlap, and MPI is dearer to try.
         assert_eq!(first(0.96, 0.95), (None, Side::PLANNED));
+    }
+
+    /// MPI takes 1.8 where all ranks begin together, and 1.0 in a row; planned paths take 1.3 in both. Calls without an agreement are MPI's, and what is
+    /// agreed on for another look is not.
+    #[test]
+    fn calls_that_are_agreed_on_are_decided_by_calls_that_were() {
+        let bounds = LinkBounds::default();
+        let mut trials = Trials::default();
+        for _ in 0..12 {
+            let side = trials.next(1.05, bounds);
+            trials.record(side, if side == Side::Plain { 1.8 } else { 1.3 });
+        }
+        trials.record_in_a_row(Side::PLANNED, 1.3);
+        assert_eq!((trials.best(1.05), trials.is_settled_on_plain(1.05, bounds)), (Side::PLANNED, false));
+        trials.record_in_a_row(Side::Plain, 1.0);
+        assert_eq!((trials.best(1.05), trials.is_settled_on_plain(1.05, bounds)), (Side::Plain, true));
+        assert_eq!(trials.next(1.05, bounds), Side::PLANNED);
+        assert_eq!(trials.best_multiple(1.05), Some(1.3));
+        // MPI is slower in a row, whatever it takes alone.
+        let mut trials = Trials::default();
+        trials.record(Side::PLANNED, 1.3);
+        trials.record(Side::Plain, 1.2);
+        trials.record_in_a_row(Side::PLANNED, 1.3);
+        trials.record_in_a_row(Side::Plain, 1.6);
+        assert_eq!((trials.best(1.05), trials.best_agreed(1.05)), (Side::PLANNED, Side::PLANNED));
     }
 
     #[test]

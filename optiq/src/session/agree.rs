@@ -166,7 +166,7 @@ impl Session {
         })
     }
 
-    /// What a call took at this rank where calls of one side follow each other ([`Trials::record_in_a_row`]), after this one.
+    /// What calls took at this rank where calls of one side follow each other ([`Trials::record_in_a_row`]), if this one ends a row.
     ///
     /// [`Trials::record_in_a_row`]: optiq_lower::trials::Trials::record_in_a_row
     fn took_in_a_row(&self, measured: Option<&Measured>) -> Option<f64> {
@@ -176,7 +176,7 @@ impl Session {
         }
         match measured?.side {
             Side::Plain => row.filter(|row| row.left == 0).map(|row| row.seconds / (ROW_CALLS - 1) as f64),
-            Side::Planned(_) => measured?.whole_seconds,
+            Side::Planned(_) => measured.and_then(|m| m.entry.own_use_in_a_row(m.whole_seconds)),
         }
     }
 

@@ -62,7 +62,15 @@ impl Entry {
         (if begins_row { Side::Plain } else { side }, begins_row)
     }
 
-    /// What a call took where calls of this side follow each other, in seconds; see [`Trials::record_in_a_row`].
+    /// See [`Trials::own_use_in_a_row`]; in seconds.
+    pub(super) fn own_use_in_a_row(&self, seconds: Option<f64>) -> Option<f64> {
+        let mut trials = self.trials.get();
+        let mean = trials.own_use_in_a_row(seconds.map(|seconds| seconds / self.bounds.direct));
+        self.trials.set(trials);
+        mean.map(|mean| mean * self.bounds.direct)
+    }
+
+    /// What a row of calls of this side took, in seconds; see [`Trials::record_in_a_row`].
     pub(super) fn record_in_a_row(&self, side: Side, seconds: f64) {
         let mut trials = self.trials.get();
         trials.record_in_a_row(side, seconds / self.bounds.direct);
