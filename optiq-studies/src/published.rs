@@ -87,7 +87,9 @@ impl Positions {
         match method {
             ComparedMethod::Planned(PlannerName::Heuristic1) => Some(&self.heuristic1_paths),
             ComparedMethod::Planned(PlannerName::Heuristic2) => Some(&self.heuristic2_paths),
-            ComparedMethod::Planned(PlannerName::Optimal) => Some(&self.optimization_paths),
+            ComparedMethod::Planned(PlannerName::Optimal | PlannerName::LinearProgram) => {
+                Some(&self.optimization_paths)
+            }
             _ => None,
         }
     }
