@@ -9,7 +9,7 @@ use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform};
 use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
-use optiq_measure::statistics::{geometric_mean, mean};
+use optiq_measure::statistics::{geometric_mean, mean, mean_interval};
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -133,7 +133,7 @@ impl ProfilesContent {
                  over the same connections. On one switch under the profile kernel, all-to-all of 1 MB, they took 1.3 s and 1.5 to 3.4 s in \
                  turn, and this page had 1.02 x (8c57f31). MPI's repetitions come after MPI's calls now as well. A trial of OPTIQ's can fall into an \
                  untimed call. Means stand beside medians since then: where packets are lost, calls of both sides take either the links' time or \
-                 200 ms more, and a median of few is one or the other by chance.\n",
+                 200 ms more, and a median of few is one or the other by chance. Ratios of means have their interval at 95 %.\n",
                 lab::repetitions_of(self.benches.iter().map(|bench| &bench.suite))
             );
         }
@@ -178,7 +178,7 @@ fn section<'a>(topology: &str, title: &str, benches: impl Iterator<Item = &'a Pr
 fn table<'a>(benches: impl Iterator<Item = &'a ProfileBench> + Clone) -> TextTable {
     // Where packets are lost, one call in two waits for a timeout of 200 ms, and a median of seven is with or without it by chance.
     let with_means = benches.clone().any(|bench| bench.suite.has_untimed_calls());
-    let means = if with_means { &["the same of means"][..] } else { &[] };
+    let means = if with_means { &["the same of means, 95 %"][..] } else { &[] };
     let header =
         [&["profile<", "case<", "MPI", "OPTIQ", "OPTIQ over MPI"], means, &["first call", "set-up", "served by<"]]
             .concat();
@@ -198,8 +198,11 @@ fn row(setting: &str, c: &BenchCase, with_means: bool) -> Vec<String> {
         format!("{:.2} x", c.ratio),
     ];
     if with_means {
-        let means = mean(&c.mpi.seconds).zip(mean(&c.optiq.seconds));
-        row.push(means.map_or_else(|| "-".into(), |(mpi, optiq)| format!("{:.2} x", mpi / optiq)));
+        row.push(match ratio_of_means(&c.mpi.seconds, &c.optiq.seconds) {
+            Some((ratio, Some(half))) => format!("{ratio:.2} ± {half:.2} x"),
+            Some((ratio, None)) => format!("{ratio:.2} x"),
+            None => "-".into(),
+        });
     }
     row.extend([
         format!("{:.2} x", c.optiq.first_seconds / c.mpi.first_seconds),
@@ -207,6 +210,15 @@ fn row(setting: &str, c: &BenchCase, with_means: bool) -> Vec<String> {
         c.served_by.clone(),
     ]);
     row
+}
+
+/// The ratio of two independent means, and half the width of its interval at 95 %, which is not known below two values each: relative widths of both
+/// means add up as squares (W. Cochran, "Sampling Techniques", 3rd edition, section 6.3: the first order of the ratio's expansion).
+fn ratio_of_means(above: &[f64], below: &[f64]) -> Option<(f64, Option<f64>)> {
+    let ratio = mean(above)? / mean(below)?;
+    let relative = |values: &[f64]| mean_interval(values).map(|i| (i.high - i.low) / (i.high + i.low));
+    let half = relative(above).zip(relative(below)).map(|(a, b)| ratio * a.hypot(b));
+    Some((ratio, half))
 }
 
 #[cfg(test)]
@@ -259,8 +271,9 @@ mod tests {
         case.optiq.seconds = vec![0.1, 0.1, 0.6];
         case.mpi.seconds = vec![0.4, 0.4, 0.4];
         let page = content.body();
-        // By hand: the medians of before, 0.4 over 0.2 s; the sums are 1.2 and 0.8 s.
-        assert!(page.contains("| 2.00 x | 1.50 x |"), "{page}");
+        // By hand: the medians of before, 0.4 over 0.2 s; the sums are 1.2 and 0.8 s. OPTIQ's variance is 0.25 / 3, so that its mean is known to
+        // 4.303 x sqrt(0.25 / 9) = 0.717 s, 2.69 of 0.267; MPI's is known exactly.
+        assert!(page.contains("| 2.00 x | 1.50 ± 4.03 x |"), "{page}");
         assert!(
             page.contains("An untimed call of the same side") && page.contains("Changed after a failure"),
             "{page}"
