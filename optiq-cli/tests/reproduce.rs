@@ -144,7 +144,11 @@ fn throughputs_by_nodes_and_sizes_run_small() {
 #[test]
 fn throughputs_by_distance_run_small() {
     let rows = small("reproduce-o9", "O9");
-    assert_eq!(rows.len(), 3 * 4 * 4);
+    // Three patterns at four positions, MPI and three planners; in the first one three over the thesis's candidates, which are judged.
+    assert_eq!(rows.len(), 3 * 4 * 4 + 4 * 3);
+    let thesis = rows.iter().filter(|r| r["candidate_method"] == "the thesis's");
+    assert!(thesis.clone().all(|r| r["pattern"] == "disjoint" && r["paths"].as_u64().is_some_and(|paths| paths > 0)));
+    assert_eq!(thesis.map(|r| r["planner"].as_str().unwrap()).collect::<Vec<_>>(), ["heu1", "heu2", "lp"].repeat(4));
     // Pairs of the first 64 hosts of 4x4x4x4x2 with hosts 64 to 191, or 384 to 511, are at most 9 hops apart.
     for row in &rows {
         let (mean, most) = (row["distance_mean"].as_f64().unwrap(), row["distance_max"].as_f64().unwrap());
