@@ -27,8 +27,9 @@ const SETTINGS: [(&str, bool, &str); 9] = [
     ("slow-host", true, "slow-host"),
 ];
 
-/// Under this profile one call in two waits for a timeout of 200 ms: the mean of as many more repetitions says what that costs.
+/// Under this profile up to one call in two waits for a timeout of 200 ms.
 const LOSSY: &str = "lossy";
+/// How many times as many repetitions it has as others, so that means have timeouts in proportion.
 const LOSSY_REPETITIONS: u32 = 5;
 
 /// Of the group that shows what the machine's processors cost.

@@ -174,9 +174,10 @@ impl Session {
         if let Some(signature) = row.and_then(|row| row.signature) {
             self.known_fallbacks.borrow_mut().remove(signature);
         }
-        match measured?.side {
+        let measured = measured?;
+        match measured.side {
             Side::Plain => row.filter(|row| row.left == 0).map(|row| row.seconds / (ROW_CALLS - 1) as f64),
-            Side::Planned(_) => measured.and_then(|m| m.entry.own_use_in_a_row(m.whole_seconds)),
+            Side::Planned(_) => measured.entry.own_use_in_a_row(measured.whole_seconds),
         }
     }
 
