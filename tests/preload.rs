@@ -386,13 +386,15 @@ fn buffers_in_gpu_memory_are_left_to_mpi() {
     }
 }
 
+/// How many calls the profiler has seen on rank 0.
+fn profiled(output: &str) -> u64 {
+    let line = output.lines().find_map(|l| l.split("profiler: ").nth(1)).unwrap_or_default();
+    line.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
 #[test]
 fn profilers_before_and_behind() {
     let traps = c_program("traps");
-    let calls = |output: &str| -> u64 {
-        let line = output.lines().find_map(|l| l.split("profiler: ").nth(1)).unwrap_or_default();
-        line.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
-    };
     let ours = library();
     for (chain, define) in [(false, "-DDIRECT"), (true, "-DCHAIN")] {
         let name = if chain { "libprofiler-chain.so" } else { "libprofiler.so" };
@@ -405,7 +407,7 @@ fn profilers_before_and_behind() {
                 assert!(run.success && run.output.matches("all is well").count() == 2, "{}", run.output);
                 // 4 threads of 30 calls. Behind us, it sees what is passed on; before us, it sees everything, and asks us
                 // only if it asks the next one.
-                let seen = calls(&run.output);
+                let seen = profiled(&run.output);
                 let served = counts_or_none(&run.output)[0];
                 match (first, chain, options.is_empty()) {
                     (_, _, true) | (false, _, false) => assert_eq!(seen, 120, "{}", run.output),
@@ -417,6 +419,33 @@ fn profilers_before_and_behind() {
             }
         }
     }
+}
+
+/// Every communicator would pay for it otherwise, which is much where ranks wait for a processor (decision 087).
+#[test]
+fn one_reduction_finds_a_program_on_one_host() {
+    let flags = ["-shared", "-fPIC", "-DREDUCTIONS", "-DCHAIN", "-ldl"];
+    let profiler = compile(&common::mpicc(), "profiler.c", &flags, "libprofiler-reductions.so");
+    let libraries = format!("{}:{}", library(), profiler.display());
+    let environment = [
+        ("LD_PRELOAD", libraries.as_str()),
+        ("OPTIQ_REPORT", "1"),
+        ("OPTIQ_TOPOLOGY", "auto"),
+        ("OPTIQ_PRELOAD", "alltoallv,alltoall"),
+    ];
+    // The first calls are on MPI_COMM_WORLD; info keys that one rank alone has come later.
+    let traps = c_program("traps");
+    let output = common::mpirun(4, &traps, &[], &environment).all_well(4, "one thread");
+    assert_eq!(profiled(&output), 1, "{output}");
+    let [planned, mpi, passed] = counts(&output, "MPI_Alltoallv");
+    assert!(planned == 0 && mpi == 0 && passed > 500, "{output}");
+    assert!(reason(&output, "communicators whose ranks are all on one host") > 400, "{output}");
+    if !IS_MPICH {
+        assert!(output.contains("its info keys optiq_* are not used"), "{output}");
+    }
+    // Threads find it out in any order, so that each of four communicators asks.
+    let output = common::mpirun(4, &traps, &["threads"], &environment).all_well(4, "threads");
+    assert_eq!(profiled(&output), 4, "{output}");
 }
 
 fn counts_or_none(output: &str) -> [u64; 3] {

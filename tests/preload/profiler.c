@@ -1,5 +1,6 @@
 /* A small profiler, to be preloaded beside OPTIQ: counts calls of MPI_Alltoallv and says so at the end. Built with
-   -DCHAIN it asks the next library of that name, as tools do that know of others, and MPI itself otherwise. */
+   -DCHAIN it asks the next library of that name, as tools do that know of others, and MPI itself otherwise. With
+   -DREDUCTIONS it counts the calls of PMPI_Allreduce instead, which are those of other preloaded libraries. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -7,6 +8,13 @@
 
 static int calls = 0;
 
+#ifdef REDUCTIONS
+int PMPI_Allreduce(const void *s, void *r, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    calls++;
+    int (*next)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm) = dlsym(RTLD_NEXT, "PMPI_Allreduce");
+    return next(s, r, n, type, op, comm);
+}
+#else
 int MPI_Alltoallv(const void *s, const int *sc, const int *sd, MPI_Datatype st, void *r, const int *rc, const int *rd,
                   MPI_Datatype rt, MPI_Comm comm) {
     calls++;
@@ -18,6 +26,7 @@ int MPI_Alltoallv(const void *s, const int *sc, const int *sd, MPI_Datatype st, 
     return PMPI_Alltoallv(s, sc, sd, st, r, rc, rd, rt, comm);
 #endif
 }
+#endif
 
 int MPI_Finalize(void) {
     int rank;

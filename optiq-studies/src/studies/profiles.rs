@@ -177,7 +177,7 @@ fn section<'a>(topology: &str, title: &str, benches: impl Iterator<Item = &'a Pr
 }
 
 fn table<'a>(benches: impl Iterator<Item = &'a ProfileBench> + Clone) -> TextTable {
-    // Where packets are lost, one call in two waits for a timeout of 200 ms, and a median of seven is with or without it by chance.
+    // Where packets are lost, one call in two waits for a timeout of 200 ms, and the median of a few is with or without it by chance.
     let with_means = benches.clone().any(|bench| bench.suite.has_untimed_calls());
     let means = if with_means { &["the same of means, 95 %"][..] } else { &[] };
     let header =

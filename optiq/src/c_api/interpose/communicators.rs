@@ -2,8 +2,12 @@
 //!
 //! A communicator begins as one whose calls are passed on and counted, which is the same on all ranks. When there were
 //! enough of them, its ranks agree, by reductions on the program's own communicator, whether all of them can have a
-//! session, make it on a private communicator, and agree again. So a duplicate that cannot be had, or a configuration that
-//! differs, only means that calls are passed on.
+//! session and whether it pays, make it on a private communicator, and agree again. So a duplicate that cannot be had, or a
+//! configuration that differs, only means that calls are passed on.
+//!
+//! Where the network is to be guessed and all ranks of `MPI_COMM_WORLD` were found on one host, no other communicator needs
+//! to ask (decision 087). All ranks know it from the same call on, because calls that wait for each other come in one order on
+//! all ranks, unless several threads make them.
 //!
 //! The delete callback of the attribute ends the session when the program frees the communicator. MPI may call it late
 //! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
@@ -94,17 +98,22 @@ unsafe impl Send for Handle {}
 /// What exists from the first call that may be served until `MPI_Finalize`.
 struct Open {
     config: Arc<Config>,
+    /// Whether the network is to be guessed from the names of processors, and one thread at a time calls MPI.
+    guesses: bool,
+    /// Whether all ranks of `MPI_COMM_WORLD` guess, and are on one host.
+    is_on_one_host: bool,
     quiet: Arc<Quiet>,
     key: c_int,
     finalize_key: c_int,
     world_rank: c_int,
+    world_ranks: c_int,
     /// Communicators with something attached, and the order of those that have a session.
     attached: Vec<(Handle, Option<i64>)>,
     retired: Vec<Retired>,
-    /// Sessions that were made.
-    made: i64,
-    /// Sessions that are being made.
-    making: usize,
+    /// How often ranks began to agree on a session.
+    looks: i64,
+    /// How many of these agreements go on.
+    looking: usize,
 }
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
@@ -130,11 +139,13 @@ pub(super) fn open(config: Config) -> Result<(), Error> {
     if open.is_some() {
         return Ok(());
     }
-    let (mut key, mut finalize_key, mut world_rank) = (0, 0, 0);
+    let (mut key, mut finalize_key, mut world_rank, mut world_ranks, mut level) = (0, 0, 0, 0, 0);
     let nothing = std::ptr::null_mut();
     // SAFETY: MPI is initialised; the callbacks have the signatures that MPI asks for.
     unsafe {
         check(ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut world_rank), "MPI_Comm_rank")?;
+        check(ffi::PMPI_Comm_size(ffi::RSMPI_COMM_WORLD, &mut world_ranks), "MPI_Comm_size")?;
+        check(ffi::PMPI_Query_thread(&mut level), "MPI_Query_thread")?;
         let quiet = Arc::new(Quiet(Communicator::beside(ffi::RSMPI_COMM_SELF)?));
         let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(freed), &mut key, nothing);
         check(code, "MPI_Comm_create_keyval")?;
@@ -142,15 +153,18 @@ pub(super) fn open(config: Config) -> Result<(), Error> {
         check(code, "MPI_Comm_create_keyval")?;
         check(ffi::PMPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, finalize_key, nothing), "MPI_Comm_set_attr")?;
         *open = Some(Open {
+            guesses: is_guessed(&config) && level != ffi::MPI_THREAD_MULTIPLE as c_int,
+            is_on_one_host: false,
             config: Arc::new(config),
             quiet,
             key,
             finalize_key,
             world_rank,
+            world_ranks,
             attached: Vec::new(),
             retired: Vec::new(),
-            made: 0,
-            making: 0,
+            looks: 0,
+            looking: 0,
         });
     }
     Ok(())
@@ -335,26 +349,93 @@ impl KnownComm {
             CommState::Plain => return Err(self.plain().unwrap_or(CallOutcome::Failed)),
             CommState::Waiting(calls) => calls,
         };
-        let is_time = match self.early {
-            0 => true,
-            early => is_looked_at(*calls, early, common_block) && self.pays(comm),
-        };
-        if !is_time {
-            *calls += 1;
-            return Err(CallOutcome::Early);
-        }
-        may()?;
-        match make(comm, &self.config) {
-            Ok(session) => {
+        let is_due = self.early == 0 || is_looked_at(*calls, self.early, common_block);
+        match if is_due { self.look(comm, may) } else { Look::Early } {
+            Look::Early => {
+                *calls += 1;
+                Err(CallOutcome::Early)
+            }
+            Look::Unfit(reason) => Err(reason),
+            Look::Never(reason) => {
+                *state = CommState::Plain;
+                self.plain.store(reason as usize + 1, Ordering::Relaxed);
+                Err(reason)
+            }
+            Look::Made(session) => {
                 // Set once: a communicator has one session at most.
                 let _ = self.fast_path.set(Arc::clone(session.fast_path()));
                 *state = CommState::Serving(session);
                 Ok(())
             }
-            Err(reason) => {
-                self.give_up(&mut state, reason);
-                Err(reason)
+        }
+    }
+
+    /// Agrees whether there is to be a session now, and makes it. Collective, and the same on all ranks.
+    fn look(&self, comm: ffi::MPI_Comm, may: impl FnOnce() -> Result<(), CallOutcome>) -> Look {
+        let Some(turn) = Turn::begin() else { return Look::Never(CallOutcome::Outside) };
+        if turn.is_on_one_host {
+            self.leave_keys_unread(comm, &turn);
+            return Look::Never(CallOutcome::OneHost);
+        }
+        let agreed = match self.agree(comm, &turn) {
+            Ok(agreed) => agreed,
+            Err(reason) => return Look::Never(reason),
+        };
+        if self.early > 0 && !agreed.pays(comm) {
+            return Look::Early;
+        }
+        if let Err(reason) = may() {
+            return Look::Unfit(reason);
+        }
+        match make(comm, &self.config, &agreed) {
+            Ok(session) => {
+                turn.made(comm, agreed.order);
+                Look::Made(session)
             }
+            Err(reason) => Look::Never(reason),
+        }
+    }
+
+    /// What the ranks can have, or why it is not a session. One reduction.
+    fn agree(&self, comm: ffi::MPI_Comm, turn: &Turn) -> Result<Agreed, CallOutcome> {
+        let settings = self.config.agreed_settings().max(i64::MIN + 1);
+        let spent = self.early_nanos.load(Ordering::Relaxed).min(i64::MAX as u64) as i64;
+        let place = place();
+        let start = Instant::now();
+        let own = [place, -place, turn.guess, settings, -settings, turn.has_room, turn.proposed, -spent];
+        let [place, minus_place, guess, settings, minus_settings, has_room, order, minus_spent] =
+            all_min(comm, own).ok_or(CallOutcome::Failed)?;
+        let reduction = start.elapsed();
+        let is_one_place = place == -minus_place;
+        if is_one_place && guess == 1 {
+            turn.found_on_one_host(self.ranks);
+            self.leave_keys_unread(comm, turn);
+            return Err(CallOutcome::OneHost);
+        }
+        if settings != -minus_settings {
+            return Err(CallOutcome::Unusable);
+        }
+        if self.config.algorithm == Algorithm::Mpi {
+            let is_rejected = self.config.rejected.is_some();
+            return Err(if is_rejected { CallOutcome::Unusable } else { CallOutcome::NoTopology });
+        }
+        // Settings are the same, so all have it guessed or none.
+        if is_one_place && is_guessed(&self.config) {
+            return Err(CallOutcome::OneHost);
+        }
+        Ok(Agreed { has_room: has_room == 1, order, spent_nanos: -minus_spent, reduction })
+    }
+
+    /// Says so, if this communicator has info keys of OPTIQ's that are of no use.
+    fn leave_keys_unread(&self, comm: ffi::MPI_Comm, turn: &Turn) {
+        let mut rank = 0;
+        // SAFETY: a communicator that MPI has accepted.
+        unsafe { ffi::PMPI_Comm_rank(comm, &mut rank) };
+        if rank == 0 && !Arc::ptr_eq(&self.config, &turn.config) {
+            logger::warn_once(
+                "all ranks of a communicator are on one host, and OPTIQ_TOPOLOGY is \"auto\", so that all its calls go to plain \
+                 MPI and its info keys optiq_* are not used; a network in OPTIQ_TOPOLOGY would be",
+            );
         }
     }
 
@@ -362,25 +443,93 @@ impl KnownComm {
     pub(super) fn passed_early(&self, took: Duration) {
         self.early_nanos.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }
+}
 
+/// What came of a look at a communicator.
+enum Look {
+    /// It is too early for a session.
+    Early,
+    /// This call cannot be served.
+    Unfit(CallOutcome),
+    /// All further calls are passed on.
+    Never(CallOutcome),
+    Made(Box<Session>),
+}
+
+/// This process's part in an agreement on a session.
+struct Turn {
+    config: Arc<Config>,
+    is_on_one_host: bool,
+    /// 1 if the network is to be guessed from the names of processors, or 0.
+    guess: i64,
+    /// 1 if one more session is allowed here, or 0.
+    has_room: i64,
+    /// Unlike any other rank's, and any other turn's: its own rank in the lower half.
+    proposed: i64,
+}
+
+impl Turn {
+    /// `None` once `MPI_Finalize` has begun.
+    fn begin() -> Option<Self> {
+        let mut open = OPEN.lock();
+        let open = open.as_mut()?;
+        let live = open.attached.iter().filter(|a| a.1.is_some()).count() + open.retired.len() + open.looking;
+        open.looking += 1;
+        open.looks += 1;
+        Some(Self {
+            config: Arc::clone(&open.config),
+            is_on_one_host: open.is_on_one_host,
+            guess: i64::from(open.guesses),
+            has_room: i64::from(live < MOST_SESSIONS),
+            proposed: open.looks << 32 | i64::from(open.world_rank),
+        })
+    }
+
+    /// A communicator of `ranks` ranks, all of which guess, is on one host.
+    fn found_on_one_host(&self, ranks: usize) {
+        if let Some(open) = &mut *OPEN.lock() {
+            open.is_on_one_host |= ranks as c_int == open.world_ranks;
+        }
+    }
+
+    /// The communicator has a session, which comes at this place in the order of all.
+    fn made(&self, comm: ffi::MPI_Comm, order: i64) {
+        if let Some(open) = &mut *OPEN.lock()
+            && let Some(entry) = open.attached.iter_mut().find(|a| a.0.0 == comm)
+        {
+            entry.1 = Some(order);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(open) = &mut *OPEN.lock() {
+            open.looking -= 1;
+        }
+    }
+}
+
+/// What all ranks of a communicator have agreed on.
+struct Agreed {
+    /// Whether one more session is allowed on all of them.
+    has_room: bool,
+    /// The smallest proposal: it orders the session among all others, on all ranks alike.
+    order: i64,
+    /// The most that any of them spent in early calls, in nanoseconds.
+    spent_nanos: i64,
+    /// How long the agreement took here.
+    reduction: Duration,
+}
+
+impl Agreed {
     /// Whether the calls so far took long enough that a session pays if as many follow; a program that ends soon must not pay for
     /// being watched. Collective, and the same on all ranks.
     fn pays(&self, comm: ffi::MPI_Comm) -> bool {
-        let spent = self.early_nanos.load(Ordering::Relaxed).min(i64::MAX as u64) as i64;
-        let start = Instant::now();
-        if all_min(comm, [-spent]).is_none() {
-            return true;
-        }
         // The rank that came last did not wait.
-        let reduction = start.elapsed().as_nanos().min(i64::MAX as u128) as i64;
-        let Some([minus_spent, reduction]) = all_min(comm, [-spent, reduction]) else { return true };
-        -minus_spent as f64 * SETUP_PART >= SETUP_REDUCTIONS * reduction as f64
-    }
-
-    /// All further calls are passed on.
-    fn give_up(&self, state: &mut CommState, reason: CallOutcome) {
-        *state = CommState::Plain;
-        self.plain.store(reason as usize + 1, Ordering::Relaxed);
+        let own = self.reduction.as_nanos().min(i64::MAX as u128) as i64;
+        let Some([reduction]) = all_min(comm, [own]) else { return true };
+        self.spent_nanos as f64 * SETUP_PART >= SETUP_REDUCTIONS * reduction as f64
     }
 }
 
@@ -404,51 +553,9 @@ pub(super) fn all_min<const N: usize>(comm: ffi::MPI_Comm, mut words: [i64; N]) 
 }
 
 /// A session for a communicator, on all of its ranks or on none; collective.
-fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, CallOutcome> {
-    let (room, proposed) = {
-        let mut open = OPEN.lock();
-        let Some(open) = &mut *open else { return Err(CallOutcome::Outside) };
-        let live = open.attached.iter().filter(|a| a.1.is_some()).count() + open.retired.len() + open.making;
-        open.making += 1;
-        open.made += 1;
-        // Unlike any other rank's: its own rank in the lower half.
-        (i64::from(live < MOST_SESSIONS), open.made << 32 | i64::from(open.world_rank))
-    };
-    let made = agree_and_make(comm, config, room, proposed);
-    if let Some(open) = &mut *OPEN.lock() {
-        open.making -= 1;
-        if let Ok((_, order)) = made
-            && let Some(entry) = open.attached.iter_mut().find(|a| a.0.0 == comm)
-        {
-            entry.1 = Some(order);
-        }
-    }
-    made.map(|(session, _)| session)
-}
-
-fn agree_and_make(
-    comm: ffi::MPI_Comm,
-    config: &Config,
-    room: i64,
-    proposed: i64,
-) -> Result<(Box<Session>, i64), CallOutcome> {
-    let settings = config.agreed_settings().max(i64::MIN + 1);
-    // The smallest proposal orders the session among all others, on all ranks alike.
-    let place = place();
-    let agreed = all_min(comm, [room, settings, -settings, proposed, place, -place]).ok_or(CallOutcome::Failed)?;
-    let [room, settings, minus_settings, order, place, minus_place] = agreed;
-    if room == 0 {
+fn make(comm: ffi::MPI_Comm, config: &Config, agreed: &Agreed) -> Result<Box<Session>, CallOutcome> {
+    if !agreed.has_room {
         return Err(CallOutcome::Refused);
-    }
-    if settings != -minus_settings {
-        return Err(CallOutcome::Unusable);
-    }
-    if config.algorithm == Algorithm::Mpi {
-        return Err(if config.rejected.is_some() { CallOutcome::Unusable } else { CallOutcome::NoTopology });
-    }
-    // Settings are the same, so all have it guessed or none.
-    if place == -minus_place && config.topology.as_deref().is_some_and(is_auto) && is_by_name(&config.placement) {
-        return Err(CallOutcome::OneHost);
     }
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
@@ -465,7 +572,7 @@ fn agree_and_make(
         _ => None,
     };
     match (all_min(comm, [i64::from(session.is_some())]), session) {
-        (Some([1]), Some(session)) => Ok((session, order)),
+        (Some([1]), Some(session)) => Ok(session),
         _ => Err(CallOutcome::Unusable),
     }
 }
@@ -481,9 +588,10 @@ fn place() -> i64 {
     (xxhash_rust::xxh3::xxh3_64(&name) as i64).max(i64::MIN + 1)
 }
 
-/// Whether hosts are told apart by the names of processors.
-fn is_by_name(rule: &PlacementRule) -> bool {
-    matches!(rule, PlacementRule::Auto | PlacementRule::Names)
+/// Whether the network is to be guessed, and hosts are told apart by the names of processors.
+fn is_guessed(config: &Config) -> bool {
+    let is_by_name = matches!(config.placement, PlacementRule::Auto | PlacementRule::Names);
+    is_by_name && config.topology.as_deref().is_some_and(is_auto)
 }
 
 /// The program frees a communicator.
