@@ -103,7 +103,7 @@ enum Part {
     Profiler,
     /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour and a half
     Programs,
-    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE, TUNA, BRUCK_ALLTOALLV and KAMPING name checkouts of rivals; about half an hour with
+    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE, TUNA, BRUCK_ALLTOALLV and KAMPING name checkouts of rivals; about an hour with
     /// --repetitions 3
     Race,
     /// The same for small messages between several ranks of each host; about twenty minutes

@@ -291,7 +291,7 @@ impl AdaptersContent {
         let held_out = self.lab.held_out();
         let over: Vec<f64> = held_out.iter().map(|case| case.over_best()).collect();
         let share: Vec<f64> = held_out.iter().map(|case| case.share_of_bound()).collect();
-        verdict("the better of MPI's two algorithms", &over, &share)
+        verdict(direct::best_of(&held_out), &over, &share)
     }
 
     fn simulated_verdict(&self) -> String {

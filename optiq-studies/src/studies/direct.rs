@@ -1,8 +1,8 @@
 //! Exchanges in which forwarding gains little or nothing, in labs of 16 hosts: what OPTIQ decides by itself, beside `MPI_Alltoallv` as
-//! it comes and beside the best that can be had of Open MPI by choosing the algorithm.
+//! it comes and beside the best that can be had of Open MPI by its settings.
 //!
-//! The cases are the groups of `data/cases.toml` on platform `direct`. MPI as it comes and OPTIQ run in turn in one job; the forced
-//! algorithm is measured by the same command right after it in the same lab.
+//! The cases are the groups of `data/cases.toml` on platform `direct`. MPI as it comes and OPTIQ run in turn in one job; MPI with the pairwise
+//! algorithm, and with sends alone ([`SENDS`]), is measured by the same command right after it in the same lab.
 
 use super::lab::{self, BenchCase, BenchSide, BenchSuite, RATE};
 use crate::failure::Failure;
@@ -13,14 +13,22 @@ use crate::workspace::Workspace;
 use optiq_measure::statistics::{Summary, geometric_mean, median};
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
 use std::fmt::Write;
 
 /// `mpirun`'s words for Open MPI's pairwise exchange. Its other algorithm, linear, is the one that it takes by itself.
 const PAIRWISE: &str = "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoallv_algorithm 2";
 
-/// Of a case's row.
-pub(super) const COLUMNS: [&str; 8] =
-    ["case<", "bound", "MPI", "MPI pairwise", "OPTIQ", "over MPI", "over the best", "served by<"];
+/// `mpirun`'s words for Open MPI's TCP component without the protocol PUT (decision 088): what asks a sender for a large message's bytes waits
+/// behind those that go the other way on the same connection, so that the two directions of a pair follow each other.
+pub(super) const SENDS: &str = "--mca btl_tcp_flags send";
+
+/// Of a case's row; `with_sends` as [`DirectBench::has_sends`] says.
+pub(super) fn columns(with_sends: bool) -> Vec<&'static str> {
+    let sends = with_sends.then_some("MPI, sends alone");
+    let measured = ["case<", "bound", "MPI", "MPI pairwise"].into_iter().chain(sends);
+    measured.chain(["OPTIQ", "over MPI", "over the best", "served by<"]).collect()
+}
 
 /// One group on one network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +41,9 @@ pub struct DirectBench {
     pub suite: BenchSuite,
     /// The same with MPI's pairwise algorithm; only its MPI side counts.
     pub pairwise: BenchSuite,
+    /// The same with sends alone; only its MPI side counts. None in documents from before it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends: Option<BenchSuite>,
 }
 
 /// What was measured.
@@ -74,32 +85,37 @@ pub fn run(
     Ok(DirectContent { rate: RATE.into(), repetitions, benches })
 }
 
-/// A group's cases in the lab that is up: OPTIQ and MPI as it comes, then MPI's pairwise algorithm.
+/// A group's cases in the lab that is up: OPTIQ and MPI as it comes, then MPI's pairwise algorithm, then sends alone.
 pub(super) fn measure(
     workspace: &Workspace,
     group: &CaseGroup,
     cases: &[&MeasurementCase],
     repetitions: u32,
 ) -> Result<DirectBench, Failure> {
-    let forced: Vec<String> = PAIRWISE.split(' ').map(|word| format!("--mpirun-argument={word}")).collect();
-    let forced: Vec<&str> = forced.iter().map(String::as_str).collect();
-    let suite = lab::suite_of(workspace, group, cases, repetitions, &[], &[])?;
-    let pairwise = lab::suite_of(workspace, group, cases, repetitions, &forced, &[])?;
-    Ok(DirectBench { group: group.name.clone(), role: group.role, suite, pairwise })
+    let suite_with = |words: &str| {
+        let words: Vec<String> = words.split_whitespace().map(|word| format!("--mpirun-argument={word}")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        lab::suite_of(workspace, group, cases, repetitions, &words, &[])
+    };
+    let (suite, pairwise, sends) = (suite_with("")?, suite_with(PAIRWISE)?, Some(suite_with(SENDS)?));
+    Ok(DirectBench { group: group.name.clone(), role: group.role, suite, pairwise, sends })
 }
 
 /// A case with what stands beside it.
 pub(super) struct Compared<'a> {
     case: &'a BenchCase,
     pairwise_seconds: f64,
+    /// None if it was not measured.
+    sends_seconds: Option<f64>,
 }
 
 impl Compared<'_> {
     fn best_mpi_seconds(&self) -> f64 {
-        self.case.mpi.median_seconds.min(self.pairwise_seconds)
+        let tuned = self.pairwise_seconds.min(self.sends_seconds.unwrap_or(f64::INFINITY));
+        self.case.mpi.median_seconds.min(tuned)
     }
 
-    /// How many times as fast as the better of MPI's two.
+    /// How many times as fast as the best of MPI's settings.
     pub(super) fn over_best(&self) -> f64 {
         self.best_mpi_seconds() / self.case.optiq.median_seconds
     }
@@ -127,36 +143,46 @@ impl Compared<'_> {
         Summary::of(&ratios).map(|summary| (summary.first_quartile, summary.third_quartile))
     }
 
-    /// Under [`COLUMNS`].
-    pub(super) fn row(&self) -> Vec<String> {
+    /// Under [`columns`].
+    pub(super) fn row(&self, with_sends: bool) -> Vec<String> {
         let c = self.case;
-        vec![
+        let tuned = |time: f64| format!("{} ({})", seconds(time), percent(c.mpi.link_bound_seconds / time));
+        let mut row = vec![
             c.name().into(),
             seconds(c.optiq.link_bound_seconds),
             format!("{} ({})", seconds(c.mpi.median_seconds), percent(c.mpi.share_of_bound)),
-            format!(
-                "{} ({})",
-                seconds(self.pairwise_seconds),
-                percent(c.mpi.link_bound_seconds / self.pairwise_seconds)
-            ),
+            tuned(self.pairwise_seconds),
+        ];
+        row.extend(with_sends.then(|| self.sends_seconds.map_or_else(|| "-".into(), tuned)));
+        row.extend([
             format!("{} ({})", seconds(c.optiq.median_seconds), percent(c.optiq.share_of_bound)),
             format!("{:.2} x", c.ratio),
             format!("{:.2} x", self.over_best()),
             c.served_by.clone(),
-        ]
+        ]);
+        row
     }
 }
 
 impl DirectBench {
     /// Its cases.
     pub(super) fn compared(&self) -> impl Iterator<Item = Compared<'_>> {
-        let pairs = self.suite.cases.iter().zip(&self.pairwise.cases);
-        pairs.map(|(case, forced)| Compared { case, pairwise_seconds: forced.mpi.median_seconds })
+        let pairs = self.suite.cases.iter().zip(&self.pairwise.cases).enumerate();
+        pairs.map(|(at, (case, forced))| Compared {
+            case,
+            pairwise_seconds: forced.mpi.median_seconds,
+            sends_seconds: self.sends.as_ref().and_then(|sends| Some(sends.cases.get(at)?.mpi.median_seconds)),
+        })
+    }
+
+    /// Whether MPI with sends alone was measured.
+    pub(super) fn has_sends(&self) -> bool {
+        self.sends.is_some()
     }
 
     /// Every byte that was looked at was right.
     pub(super) fn is_verified(&self) -> bool {
-        self.suite.verified && self.pairwise.verified
+        self.suite.verified && self.pairwise.verified && self.sends.as_ref().is_none_or(|sends| sends.verified)
     }
 }
 
@@ -177,11 +203,12 @@ impl DirectContent {
         let over_best: Vec<f64> = cases.iter().map(Compared::over_best).collect();
         Some(format!(
             "Where forwarding does not help, direct messages go by a timetable: over {} held-out cases on a switch, a fat tree and a \
-             dragonfly OPTIQ is {:.3} x as fast as MPI as it comes, and {:.3} x as fast as the better of Open MPI's two algorithms, case by \
+             dragonfly OPTIQ is {:.3} x as fast as MPI as it comes, and {:.3} x as fast as {}, case by \
              case; [all figures]({page}).",
             cases.len(),
             geometric_mean(&over_mpi)?,
-            geometric_mean(&over_best)?
+            geometric_mean(&over_best)?,
+            best_of(&cases)
         ))
     }
 
@@ -191,11 +218,12 @@ impl DirectContent {
             "Labs of 16 hosts, one rank each, with links of {}, `optiq bench alltoallv --cases FILE --repetitions {}` with the \
              cases of each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes (Open MPI takes its \
              linear algorithm) and `optiq_alltoallv` run in turn in one job; the pairwise algorithm (`mpirun {PAIRWISE}`) by the \
-             same command right after it. Times are medians; in brackets, the share of the link bound. {} OPTIQ's \
+             same command right after it{}. Times are medians; in brackets, the share of the link bound. {} OPTIQ's \
              repetitions include its trials of the slower side: one in the first ten calls of a kind of demands, and the first call \
              of all, which is MPI's.\n",
             self.rate,
             self.repetitions,
+            if self.benches.iter().any(DirectBench::has_sends) { about_sends() } else { String::new() },
             lab::repetitions_of(self.benches.iter().map(|bench| &bench.suite))
         );
         page.push_str(&self.tables("##"));
@@ -211,8 +239,8 @@ impl DirectContent {
             let Some(summary) = summary(&all.iter().collect::<Vec<_>>()) else { continue };
             let _ = write!(page, "\n{heading} {title}\n\n{summary}");
             for bench in benches {
-                let mut table = TextTable::new(&COLUMNS);
-                table.rows.extend(bench.compared().map(|c| c.row()));
+                let mut table = TextTable::new(&columns(bench.has_sends()));
+                table.rows.extend(bench.compared().map(|c| c.row(bench.has_sends())));
                 let (group, topology) = (&bench.group, &bench.suite.topology);
                 let _ = write!(page, "\n{heading}# {group}, `{topology}`\n\n{}", table.markdown());
                 if !bench.is_verified() {
@@ -235,7 +263,7 @@ pub(super) fn summary(cases: &[&Compared<'_>]) -> Option<String> {
     let least = |list: &[f64]| list.iter().copied().fold(f64::INFINITY, f64::min);
     Some(format!(
         "{} cases, geometric means: OPTIQ reaches {} of its link bound (the least {}), MPI as it comes {} of its own; OPTIQ is \
-         {:.3} x as fast as MPI as it comes (the least {:.2} x), {:.3} x as fast as the better of MPI's two (the least {:.2} x).\n",
+         {:.3} x as fast as MPI as it comes (the least {:.2} x), {:.3} x as fast as {} (the least {:.2} x).\n",
         cases.len(),
         percent(geometric_mean(&share)?),
         percent(least(&share)),
@@ -243,8 +271,26 @@ pub(super) fn summary(cases: &[&Compared<'_>]) -> Option<String> {
         geometric_mean(&over_mpi)?,
         least(&over_mpi),
         geometric_mean(&over_best)?,
+        best_of(cases),
         least(&over_best),
     ))
+}
+
+/// Whom [`Compared::over_best`] compares OPTIQ with.
+pub(super) fn best_of<'a, C: Borrow<Compared<'a>>>(cases: &[C]) -> &'static str {
+    if cases.iter().any(|case| case.borrow().sends_seconds.is_some()) {
+        "the best of Open MPI's settings"
+    } else {
+        "the better of Open MPI's two algorithms"
+    }
+}
+
+/// What is done, and why; in the midst of a sentence.
+fn about_sends() -> String {
+    format!(
+        ", and so is MPI as it comes with sends alone (`mpirun {SENDS}`): Open MPI's TCP component asks for a large message's bytes on the connection \
+         on which those of the other direction go, behind them, so that the two directions of a pair follow each other (decision 088)"
+    )
 }
 
 #[cfg(test)]
@@ -284,6 +330,7 @@ pub(super) mod tests {
             role,
             suite: suite(0.4, 0.2),
             pairwise: suite(pairwise, 9.0),
+            sends: None,
         };
         let benches = vec![bench(CaseRole::HeldOut, 0.25), bench(CaseRole::Training, 0.5)];
         let page = DirectContent { rate: RATE.into(), repetitions: 1, benches }.body();
@@ -295,5 +342,16 @@ pub(super) mod tests {
             "{held_out}"
         );
         assert!(training.contains("2.000 x as fast as the better"), "MPI as it comes is the better one: {training}");
+    }
+
+    #[test]
+    fn sends_alone_are_one_more_setting_of_mpi() {
+        let (suite, pairwise, sends) = (suite(0.4, 0.2), suite(0.25, 9.0), Some(suite(0.22, 9.0)));
+        let bench = DirectBench { group: "g".into(), role: CaseRole::HeldOut, suite, pairwise, sends };
+        let page = DirectContent { rate: RATE.into(), repetitions: 1, benches: vec![bench] }.body();
+        // By hand: 0.1 of 0.22 s, 0.22 over 0.2 s.
+        assert!(page.contains("1.100 x as fast as the best of Open MPI's settings"), "{page}");
+        assert!(page.contains("| MPI, sends alone |") && page.contains("| 220 ms (45.5 %) |"), "{page}");
+        assert!(page.contains(SENDS), "{page}");
     }
 }

@@ -5,9 +5,10 @@
 //! measured by the same command right after it in the same lab, in place of MPI. Of these jobs only that side counts: OPTIQ would leave
 //! calls to the rival.
 
+use super::direct::SENDS;
 use super::lab::{self, BenchSuite, RATE};
 use super::mpich::{self, WithMpich};
-use super::rivals::{RaceLibrary, Rival, Rivals};
+use super::rivals::{RaceLibrary, Rival, Rivals, SENDS_ALONE};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
 use crate::measurement_cases::{CaseGroup, MeasurementCase, Platform};
@@ -98,7 +99,7 @@ pub fn run(
         libraries.retain(|library| *library == RaceLibrary::OpenMpi);
         missing.extend((!why.is_empty()).then(|| format!("MPICH: {why}")));
     }
-    let rivals = Rivals::build(workspace, with_mpich.is_ok())?;
+    let rivals = Rivals::build(workspace, with_mpich.is_ok(), platform == Platform::Race)?;
     missing.extend(rivals.missing.iter().cloned());
     let mut benches = Vec::new();
     lab::in_labs(workspace, &groups, |group, topology, cases| {
@@ -191,6 +192,11 @@ impl RaceBench {
     fn best_of_all(&self, case: usize) -> Option<Best<'_>> {
         let all = self.rivals().into_iter().filter_map(|rival| self.best(rival, case));
         all.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    }
+
+    /// Whether rivals ran with sends alone.
+    fn has_sends(&self) -> bool {
+        self.settings.iter().any(|setting| setting.setting.ends_with(SENDS_ALONE))
     }
 
     /// The best rival's time over OPTIQ's, for each case.
@@ -303,6 +309,13 @@ impl RaceContent {
         };
         if is_small {
             page.push_str(&format!("\n{CHANGED_RULE}\n"));
+        }
+        if self.benches.iter().any(RaceBench::has_sends) {
+            let _ = write!(
+                page,
+                "\nWith sends alone (`mpirun {SENDS}`) Open MPI's TCP component does not ask for a large message's bytes on the connection on which those of \
+                 the other direction go, and wait behind them (decision 088); so every setting over Open MPI runs in both ways.\n"
+            );
         }
         page.push_str(&list("Built from:", &self.built_from));
         page.push_str(&list("Not in the race:", &self.missing));

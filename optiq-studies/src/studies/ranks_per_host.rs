@@ -89,9 +89,9 @@ impl RanksCase<'_> {
         self.compared.quartiles_over_mpi().is_some_and(|(_, third)| third < LEAST_RATIO)
     }
 
-    fn row(&self) -> Vec<String> {
+    fn row(&self, with_sends: bool) -> Vec<String> {
         let mut row = vec![self.ranks_per_host.to_string()];
-        row.extend(self.compared.row());
+        row.extend(self.compared.row(with_sends));
         let quartiles = self.compared.quartiles_over_mpi();
         row.push(quartiles.map_or_else(|| "-".into(), |(first, third)| format!("{first:.2} to {third:.2} x")));
         row
@@ -132,10 +132,11 @@ fn section(title: &str, benches: &[&RanksPerHostBench]) -> String {
     let mut networks: Vec<String> = benches.iter().map(|bench| format!("`{}`", bench.direct.suite.topology)).collect();
     networks.dedup();
     let mut header = vec!["ranks a host"];
-    header.extend(direct::COLUMNS);
+    let with_sends = benches.iter().any(|bench| bench.direct.has_sends());
+    header.extend(direct::columns(with_sends));
     header.push("quartiles over MPI");
     let mut table = TextTable::new(&header);
-    table.rows.extend(cases.iter().map(RanksCase::row));
+    table.rows.extend(cases.iter().map(|case| case.row(with_sends)));
     let mut text = format!(
         "\n## {title}, {}\n\n{summary}\n**{} of {} cases are below {LEAST_RATIO} of MPI as it comes**, {} of them in three of four repetitions; in the first \
          {FIRST_REPETITIONS} repetitions alone it is {}.\n\n{}",
@@ -172,6 +173,7 @@ mod tests {
                     role: CaseRole::HeldOut,
                     suite,
                     pairwise: self::suite(0.5, 9.0),
+                    sends: None,
                 },
             }
         };

@@ -1,6 +1,7 @@
 //! What else exchanges data of all ranks with all: algorithms of MPI libraries, chosen by their tuning variables, and those of others,
 //! compiled here from checkouts of their repositories into libraries that take MPI's place (`rivals/rival.c`).
 
+use super::direct::SENDS;
 use crate::failure::Failure;
 use crate::workspace::{self, Workspace};
 use optiq_net::text_file;
@@ -54,6 +55,9 @@ pub struct Rival {
 
 /// Open MPI's alltoallv algorithms. The linear one is the one that it takes by itself.
 const OPEN_MPI: [(&str, &str); 2] = [("linear", "1"), ("pairwise", "2")];
+
+/// Behind a setting's name.
+pub(super) const SENDS_ALONE: &str = ", sends alone";
 
 /// MPICH's, by its control variables; the number is `MPIR_CVAR_ALLTOALL_THROTTLE`, of messages at a time.
 const MPICH: [(&str, Option<u32>); 4] =
@@ -199,11 +203,12 @@ pub struct Rivals {
 }
 
 impl Rivals {
-    /// Algorithms of the MPI libraries, and what can be compiled of the checkouts that the variables name.
+    /// Algorithms of the MPI libraries, and what can be compiled of the checkouts that the variables name; `with_sends`: over Open MPI
+    /// each also with [`SENDS`], which makes no difference to small messages.
     ///
     /// # Errors
     /// [`Failure::Work`] if no temporary folder can be made. A rival that cannot be compiled is one of those missing.
-    pub fn build(workspace: &Workspace, mpich: bool) -> Result<Self, Failure> {
+    pub fn build(workspace: &Workspace, mpich: bool, with_sends: bool) -> Result<Self, Failure> {
         let folder = tempfile::tempdir().map_err(|e| Failure::Work(format!("no temporary folder can be made: {e}")))?;
         let mut all: Vec<Rival> = OPEN_MPI.into_iter().map(open_mpi).collect();
         let (mut built_from, mut missing) = (Vec::new(), Vec::new());
@@ -228,6 +233,9 @@ impl Rivals {
                 Err(why) => missing.push(format!("{}: {why}", repository.name)),
             }
         }
+        if with_sends {
+            all = all.into_iter().flat_map(with_sends_alone).collect();
+        }
         if mpich {
             all.extend(MPICH.into_iter().map(mpich_algorithm));
         }
@@ -244,6 +252,14 @@ fn open_mpi((setting, number): (&str, &str)) -> Rival {
         mpirun: words.map(String::from).into(),
         environment: Vec::new(),
     }
+}
+
+/// A setting over Open MPI, and the same where its TCP component only sends.
+fn with_sends_alone(rival: Rival) -> [Rival; 2] {
+    let mut sends = rival.clone();
+    sends.setting.push_str(SENDS_ALONE);
+    sends.mpirun.extend(SENDS.split(' ').map(String::from));
+    [rival, sends]
 }
 
 fn mpich_algorithm((algorithm, throttle): (&str, Option<u32>)) -> Rival {
