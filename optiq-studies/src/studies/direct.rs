@@ -2,7 +2,7 @@
 //! it comes and beside the best that can be had of Open MPI by its settings.
 //!
 //! The cases are the groups of `data/cases.toml` on platform `direct`. MPI as it comes and OPTIQ run in turn in one job; MPI with the pairwise
-//! algorithm, and with sends alone ([`SENDS`]), is measured by the same command right after it in the same lab.
+//! algorithm, and with sends alone (`btl_tcp_flags send`), is measured by the same command right after it in the same lab.
 
 use super::lab::{self, BenchCase, BenchSide, BenchSuite, RATE};
 use crate::failure::Failure;

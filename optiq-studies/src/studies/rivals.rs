@@ -204,7 +204,7 @@ pub struct Rivals {
 
 impl Rivals {
     /// Algorithms of the MPI libraries, and what can be compiled of the checkouts that the variables name; `with_sends`: over Open MPI
-    /// each also with [`SENDS`], which makes no difference to small messages.
+    /// each also with `btl_tcp_flags send`, which makes no difference to small messages.
     ///
     /// # Errors
     /// [`Failure::Work`] if no temporary folder can be made. A rival that cannot be compiled is one of those missing.
