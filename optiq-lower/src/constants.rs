@@ -65,6 +65,35 @@ constants! {
     pub const BALANCED_PART: f64 = 0.9, "1", "lower.balanced_part",
         Chosen { reason: "alltoall has 1; not swept between it and the random pairs of direct-random, which have 0.8 and less" };
 
+    /// Messages of a timetable are uneven where the ports' mean load is below this part of the busiest one's, and they are larger than
+    /// `lower.most_timed_chunks`; smaller keeps the timetable where ranks meet at ports although it keeps them apart.
+    pub const EVEN_PART: f64 = 0.99, "1", "lower.even_part",
+        Measured {
+            command: "optiq bench alltoallv --force --repetitions 5, in the lab star:16, all-to-all in which receivers differ by 0, 1, 3 and \
+             10 % (parts of 1, 0.99, 0.98 and 0.94), with OPTIQ_DIRECT_ORDER=timetable and with =proportion, OPTIQ_CHUNK=16kB: of 520 kB, 98, 95, 87, \
+             86 % of the bound and 95, 96, 97, 97; of 1 MB, 1, 3 and 10 %: 94, 91, 88 and 97, 97, 97; of 256 kB: 98, 94, 94 and 96, 96, 96; of 128 kB, \
+             3 and 10 %: 98, 99 and 96, 97",
+            date: "2026-11-28",
+            cases: "direct-uneven (520 kB and 1 MB; the files of the other sizes were made the same way and not kept)",
+        };
+
+    /// Chunks of the largest size in a message that a timetable suits although sizes differ; more keeps it for larger messages.
+    pub const MOST_TIMED_CHUNKS: u64 = 2, "1", "lower.most_timed_chunks",
+        Measured {
+            command: "as for lower.even_part: 128 kB are two chunks, 256 kB four",
+            date: "2026-11-28",
+            cases: "direct-uneven (other sizes of the same kind, not kept)",
+        };
+
+    /// How long a small chunk takes on its link at least; smaller has links of 10 Gbit/s wait for ranks, larger takes large chunks where
+    /// small ones do.
+    pub const SMALL_CHUNK_SECONDS: f64 = 26e-6, "s", "lower.small_chunk_seconds",
+        Chosen {
+            reason: "32 kB at 1,250 MB/s, where optiq bench alltoallv --force --demands pattern:alltoall --message 256kB,4MB --repetitions 15 between \
+             two ranks reached 99 to 102 % of the bound on 2026-11-28 with OPTIQ_CHUNK=64kB and 32kB (OPTIQ_DIRECT_ORDER=proportion), and 67 to 70 % \
+             with 16kB; at 125 MB/s 98 to 101 % with all three. No group has these cases",
+        };
+
     /// Networks whose slowest link is at least this fast are taken to hold packets back by credits, and messages go all at once
     /// there; smaller takes Ethernet for one of them, where ports that are sent too much lose packets.
     pub const CREDITED_BYTES_PER_SECOND: f64 = 1.5e9, "B/s", "lower.credited_bytes_per_second",

@@ -222,6 +222,7 @@ impl fmt::Display for Times {
         write!(f, "MPI {mpi}, OPTIQ {optiq}")?;
         match self.flow_control {
             FlowControl::LongQueues => Ok(()),
+            FlowControl::SmallChunks => f.write_str(" (small chunks in no timetable)"),
             other => write!(f, " (flow control for {})", other.name().replace('-', " ")),
         }
     }
@@ -288,7 +289,7 @@ mod tests {
             (
                 "\"ranks\"",
                 "\"flow_control\": \"slow\", \"ranks\"",
-                "flow_control is \"slow\"; one of long-queues, medium-queues",
+                "flow_control is \"slow\"; one of long-queues, small-chunks",
             ),
         ] {
             let error = Learned::parse(&text.replacen(from, to, 1)).unwrap_err();

@@ -20,11 +20,13 @@
 //! have what is reached in practice.
 
 use crate::choices::DirectOrder;
-use crate::constants::{BALANCED_PART, CREDITED_BYTES_PER_SECOND, MOST_STEPS};
+use crate::constants::{
+    BALANCED_PART, CREDITED_BYTES_PER_SECOND, EVEN_PART, MOST_STEPS, MOST_TIMED_CHUNKS, SMALL_CHUNK_SECONDS,
+};
 use crate::ports::PortLoads;
 use optiq_net::{Network, NodeId};
 use optiq_solver::{Demand, Plan};
-use optiq_transport::EAGER;
+use optiq_transport::{EAGER, ScheduleOptions};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -60,6 +62,23 @@ pub fn order(network: &Network, demands: &[Demand], choice: DirectOrder) -> Dire
         if has_credits { "with" } else { "without" }
     );
     order
+}
+
+/// Whether messages that go by a timetable, as [`order`] chose by itself, are large and differ in size. Ranks change receivers at
+/// different times then, and are two at a port until the earlier one has gone: where queues are long, small chunks of all messages at
+/// once do better ([`FlowControl::SmallChunks`](optiq_transport::FlowControl::SmallChunks), decision 089).
+pub fn is_uneven(network: &Network, demands: &[Demand], choice: DirectOrder) -> bool {
+    let loads = PortLoads::new(demands);
+    let is_large = loads.bytes() > MOST_TIMED_CHUNKS.saturating_mul(EAGER).saturating_mul(demands.len() as u64);
+    let may_be = choice == DirectOrder::Auto && is_large && loads.balance() < EVEN_PART;
+    may_be && order(network, demands, choice) == DirectOrder::Timetable
+}
+
+/// The size of small chunks on this network, in bytes: on fast links not so small that one is over before a rank has the next one ready.
+pub fn small_chunk(network: &Network) -> u64 {
+    // Of rates up to those of credits, which is some kilobytes.
+    let least = (network.unit_capacity() * SMALL_CHUNK_SECONDS).round();
+    ScheduleOptions::default().small_chunk.max(least as u64)
 }
 
 /// When the messages of a plan go, if it has no forwarders and `choice`, or its network and its demands, make it a timetable ([`order`]).
@@ -270,6 +289,25 @@ mod tests {
         }
         let forced = order("star:4,capacity=12.5GB/s", &large, DirectOrder::Timetable);
         assert_eq!(forced, DirectOrder::Timetable, "what was asked for");
+    }
+
+    #[test]
+    fn large_messages_that_differ_are_uneven() {
+        let uneven = |rate: &str, list: Vec<Demand>, choice| {
+            let network = Network::from_spec(&format!("star:16,capacity={rate}")).unwrap();
+            is_uneven(&network, &list, choice)
+        };
+        // By hand: one receiver of 16 has 4 % more, so that the mean is 0.964 of its load; or 0.5 %.
+        let sizes = |kb: u64, per_mille: u64| demands(16, |_, d| kb * (1000 + if d == 3 { per_mille } else { 0 }));
+        let by_itself = |list| uneven("12.5MB/s", list, DirectOrder::Auto);
+        assert_eq!([sizes(520, 0), sizes(520, 5), sizes(520, 40)].map(by_itself), [false, false, true]);
+        // Two chunks; ports that are idle often, where there is no timetable.
+        assert_eq!([sizes(120, 40), sizes(520, 400)].map(by_itself), [false, false]);
+        assert!(!uneven("12.5MB/s", sizes(520, 40), DirectOrder::Timetable), "what was asked for");
+        assert!(!uneven("12.5GB/s", sizes(520, 40), DirectOrder::Auto), "no timetable where there are credits");
+        // By hand: 1.25 GB/s in 26 us.
+        let chunk = |rate: &str| small_chunk(&Network::from_spec(&format!("star:2,capacity={rate}")).unwrap());
+        assert_eq!([chunk("12.5MB/s"), chunk("1.25GB/s")], [16_384, 32_500]);
     }
 
     #[test]

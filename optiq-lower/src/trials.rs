@@ -129,8 +129,8 @@ impl FirstTrial {
 #[derive(Clone, Copy, Debug)]
 pub struct Trials {
     first: Side,
-    /// Whether other flow control is tried.
-    flow_controls: bool,
+    /// The flow control that is tried, if it is.
+    flow_controls: &'static [FlowControl],
     uses: u32,
     /// By [`FlowControl::index`].
     planned: [RobustMovingAverage; FlowControl::ALL.len()],
@@ -159,12 +159,12 @@ impl Trials {
         let (planned, plain) = Default::default();
         let (uses, spent, prices, trials_cost) = Default::default();
         let in_a_row = CallsInARow::default();
-        Self { first, flow_controls: false, uses, planned, plain, spent, prices, trial: None, trials_cost, in_a_row }
+        Self { first, flow_controls: &[], uses, planned, plain, spent, prices, trial: None, trials_cost, in_a_row }
     }
 
-    /// Trials in which other flow control has its turn too, or not.
+    /// Trials in which these have their turn too.
     #[must_use]
-    pub fn with_flow_controls(self, flow_controls: bool) -> Self {
+    pub fn with_flow_controls(self, flow_controls: &'static [FlowControl]) -> Self {
         Self { flow_controls, ..self }
     }
 
@@ -301,7 +301,8 @@ impl Trials {
         if known.is_some() && reached < SHORT_QUEUES_SHARE {
             order.reverse();
         }
-        let wanted = move |f: &FlowControl| if known.is_some() { self.flow_controls } else { *f == fastest };
+        let wanted =
+            move |f: &FlowControl| if known.is_some() { self.flow_controls.contains(f) } else { *f == fastest };
         let planned = order.into_iter().filter(wanted).map(Side::Planned);
         let mpi_first = (reached >= LONG_QUEUES_SHARE || bounds.are_those_of_mpi()).then_some(Side::Plain);
         let order = mpi_first.into_iter().chain(planned).chain([Side::Plain]);
@@ -412,7 +413,7 @@ impl fmt::Display for Trials {
         let (plain, uses) = (time(self.plain), self.uses);
         write!(
             f,
-            "times the link bound of the fabric's own routes: OPTIQ, from long to the shortest queues, {planned}; MPI {plain}; after {uses} \
+            "times the link bound of the fabric's own routes: OPTIQ (long queues, small chunks, medium, short, shortest queues) {planned}; MPI {plain}; after {uses} \
              uses"
         )
     }
@@ -450,7 +451,7 @@ mod tests {
     #[test]
     fn mpi_has_its_trial_at_once_where_links_are_faster_than_they_were_said_to_be() {
         let served_by_plain = |planned: f64, plain: f64| {
-            let mut trials = Trials::default().with_flow_controls(true);
+            let mut trials = Trials::default().with_flow_controls(&FlowControl::QUEUES);
             let mut run = || {
                 let side = trials.next(1.02, LinkBounds::default());
                 trials.record(side, if side == Side::Plain { plain } else { planned });
@@ -629,7 +630,7 @@ mod tests {
 
     /// Uses of each side in turn, where each takes as long as `time` says; and who is fastest in the end.
     fn sides(first: Side, bounds: LinkBounds, uses: usize, time: impl Fn(Side) -> f64) -> (Vec<Side>, Side) {
-        let mut trials = Trials::beginning_with(first).with_flow_controls(true);
+        let mut trials = Trials::beginning_with(first).with_flow_controls(&FlowControl::QUEUES);
         let mut run = || {
             let side = trials.next(1.02, bounds);
             trials.record(side, time(side));
@@ -640,9 +641,9 @@ mod tests {
 
     #[test]
     fn flow_control_is_tried_where_the_plan_is_far_from_its_bound() {
-        use FlowControl::{LongQueues, MediumQueues, ShortQueues, ShortestQueues};
+        use FlowControl::{LongQueues, MediumQueues, ShortQueues, ShortestQueues, SmallChunks};
         let time = |side| match side {
-            Side::Planned(LongQueues) => 0.95,
+            Side::Planned(LongQueues | SmallChunks) => 0.95,
             Side::Planned(MediumQueues) => 0.9,
             Side::Planned(ShortQueues) => 0.55,
             Side::Planned(ShortestQueues) => 0.7,
@@ -746,7 +747,7 @@ mod tests {
 
     #[test]
     fn trials_that_begin_anew_know_the_flow_control_and_what_mpi_took() {
-        let mut trials = Trials::default().with_flow_controls(true);
+        let mut trials = Trials::default().with_flow_controls(&FlowControl::QUEUES);
         trials.record(Side::PLANNED, 9.0);
         trials.record(Side::Planned(FlowControl::ShortQueues), 2.0);
         trials.record(Side::Plain, 1.0);
@@ -777,7 +778,8 @@ mod tests {
 
     #[test]
     fn what_is_known_has_its_flow_control() {
-        let mut trials = Trials::beginning_with(Side::Planned(FlowControl::ShortQueues)).with_flow_controls(true);
+        let mut trials =
+            Trials::beginning_with(Side::Planned(FlowControl::ShortQueues)).with_flow_controls(&FlowControl::QUEUES);
         assert_eq!(trials.next(1.02, LinkBounds::default()), Side::Planned(FlowControl::ShortQueues));
         trials.record(Side::Planned(FlowControl::ShortQueues), 1.1);
         assert_eq!(trials.proven_flow_control(), None);

@@ -6,6 +6,9 @@
 //! takes as long. In the lab with queues of 32 kB, all-to-all of 64 kB on one switch reaches 8 % of its link bound with large
 //! chunks, and 98 % with small ones. No host can see how long the queues of switches are. So there are four settings, and whoever
 //! runs exchanges measures which one the network takes best (decision 039).
+//!
+//! A fifth one is for direct messages whose sizes differ, where queues are long: a timetable has ranks wait for each other then, and
+//! without it small chunks from all senders at once keep ports busy (decision 089).
 
 use crate::constants::{
     LEAST_CHUNK, MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT, SHORT_CHUNK, SHORT_IN_FLIGHT_LIMIT, SHORTEST_IN_FLIGHT_LIMIT,
@@ -20,6 +23,8 @@ pub enum FlowControl {
     /// As [`crate::ScheduleOptions`] say, by default for queues that hold some large chunks.
     #[default]
     LongQueues,
+    /// As much in flight as for long queues, in chunks of [`crate::ScheduleOptions::small_chunk`], and no timetable.
+    SmallChunks,
     /// For queues that hold about two large chunks.
     MediumQueues,
     /// A quarter of the chunk, and an eighth of the bytes in flight, of those for long queues.
@@ -30,7 +35,11 @@ pub enum FlowControl {
 
 impl FlowControl {
     /// All settings, from the most to the least in flight.
-    pub const ALL: [Self; 4] = [Self::LongQueues, Self::MediumQueues, Self::ShortQueues, Self::ShortestQueues];
+    pub const ALL: [Self; 5] =
+        [Self::LongQueues, Self::SmallChunks, Self::MediumQueues, Self::ShortQueues, Self::ShortestQueues];
+
+    /// Those that differ in the length of queues.
+    pub const QUEUES: [Self; 4] = [Self::LongQueues, Self::MediumQueues, Self::ShortQueues, Self::ShortestQueues];
 
     /// Its place in [`FlowControl::ALL`].
     pub fn index(self) -> usize {
@@ -41,6 +50,7 @@ impl FlowControl {
     pub fn name(self) -> &'static str {
         match self {
             Self::LongQueues => "long-queues",
+            Self::SmallChunks => "small-chunks",
             Self::MediumQueues => "medium-queues",
             Self::ShortQueues => "short-queues",
             Self::ShortestQueues => "shortest-queues",
@@ -58,9 +68,10 @@ impl FlowControl {
     }
 
     /// The largest chunk and the in-flight limit, in bytes; `None` for what the options say.
-    fn limits(self) -> Option<(u64, u64)> {
+    fn limits(self, schedule: &Schedule) -> Option<(u64, u64)> {
         match self {
             Self::LongQueues => None,
+            Self::SmallChunks => Some((schedule.small_chunk(), u64::MAX)),
             Self::MediumQueues => Some((MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT)),
             Self::ShortQueues => Some((SHORT_CHUNK, SHORT_IN_FLIGHT_LIMIT)),
             Self::ShortestQueues => Some((LEAST_CHUNK, SHORTEST_IN_FLIGHT_LIMIT)),
@@ -74,10 +85,15 @@ impl Schedule {
     /// agreed upon before.
     #[must_use]
     pub fn with_flow_control(&self, flow_control: FlowControl) -> Self {
-        let Some((largest, limit)) = flow_control.limits() else { return self.clone() };
+        let Some((largest, limit)) = flow_control.limits(self) else { return self.clone() };
         let before = self.in_flight_limit();
         let limit = before.min(limit);
-        let hops = self.hops().iter().map(|hop| with_chunks(*hop, largest, (limit, before))).collect();
+        let in_time = flow_control != FlowControl::SmallChunks;
+        let hop_with = |hop: &Hop| {
+            let hop = with_chunks(*hop, largest, (limit, before));
+            Hop { starts_at: hop.starts_at.filter(|_| in_time), ..hop }
+        };
+        let hops = self.hops().iter().map(hop_with).collect();
         self.with_hops(hops, self.ahead().min(largest), limit)
     }
 }
@@ -104,6 +120,7 @@ fn with_chunks(hop: Hop, largest: u64, (limit, before): (u64, u64)) -> Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constants::EAGER;
     use crate::path::Path;
     use crate::schedule_options::ScheduleOptions;
     use optiq_trace::ids::{PathId, Rank};
@@ -124,6 +141,7 @@ mod tests {
             assert_eq!(long.with_flow_control(FlowControl::LongQueues), long);
             // By hand: two or three chunks where 1 MB goes, a quarter of that where 250 kB go.
             for (setting, chunk, most) in [
+                (FlowControl::SmallChunks, 16_384, 6 * EAGER),
                 (FlowControl::ShortestQueues, 8192, 16_384),
                 (FlowControl::ShortQueues, 16_384, 49_152),
                 (FlowControl::MediumQueues, 32_768, 98_304),
@@ -137,6 +155,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn small_chunks_go_in_no_timetable() {
+        let path = Path {
+            id: PathId(0),
+            ranks: vec![Rank(0), Rank(1)],
+            bytes: 100_000,
+            source_offset: 0,
+            destination_offset: 0,
+            starts_at: Some(7),
+            class: 0,
+        };
+        let options = ScheduleOptions { small_chunk: 20_000, ..ScheduleOptions::default() };
+        let schedule = Schedule::new(Rank(0), 2, &[path], &options).unwrap();
+        let hop = |flow_control| schedule.with_flow_control(flow_control).hops()[0];
+        assert_eq!((hop(FlowControl::ShortQueues).starts_at, hop(FlowControl::ShortQueues).chunk), (Some(7), 16_384));
+        assert_eq!((hop(FlowControl::SmallChunks).starts_at, hop(FlowControl::SmallChunks).chunk), (None, 20_000));
     }
 
     #[test]

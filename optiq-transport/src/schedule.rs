@@ -45,6 +45,7 @@ pub struct Schedule {
     send_bytes: u64,
     receive_bytes: u64,
     ahead: u64,
+    small_chunk: u64,
     in_flight_limit: u64,
 }
 
@@ -55,7 +56,7 @@ impl Schedule {
     /// [`TransportError::BadPath`] for a malformed path; [`TransportError::Budget`] if some rank's budget
     /// cannot hold one byte of each path that it receives on. Either is found by all ranks alike.
     pub fn new(rank: Rank, ranks: u32, paths: &[Path], options: &ScheduleOptions) -> Result<Self, TransportError> {
-        let none = || Self { rank, ranks, ahead: options.ahead, ..Self::default() };
+        let none = || Self { rank, ranks, ahead: options.ahead, small_chunk: options.small_chunk, ..Self::default() };
         let list = Self::of_ranks(rank.0..rank.0.saturating_add(1), ranks, paths, options)?;
         Ok(list.into_iter().next().unwrap_or_else(none))
     }
@@ -87,7 +88,7 @@ impl Schedule {
         let limits = InFlightLimits::new(sized.iter().copied(), options);
         let layout = SlotLayout::new(&sized, &shares, options.window);
         log_decisions(&wanted, &sized, &layout, &limits, options);
-        Ok(assemble(wanted, ranks, &sized, &layout, &limits, options.ahead))
+        Ok(assemble(wanted, ranks, &sized, &layout, &limits, options))
     }
 
     /// The rank whose part this is.
@@ -139,6 +140,11 @@ impl Schedule {
     /// As [`ScheduleOptions::ahead`].
     pub fn ahead(&self) -> u64 {
         self.ahead
+    }
+
+    /// As [`ScheduleOptions::small_chunk`]; at least 1.
+    pub(crate) fn small_chunk(&self) -> u64 {
+        self.small_chunk.max(1)
     }
 
     /// Bytes that may be in flight on the busiest leg.
@@ -240,7 +246,7 @@ fn assemble(
     sized: &[(&Path, u64)],
     layout: &SlotLayout,
     limits: &InFlightLimits,
-    ahead: u64,
+    options: &ScheduleOptions,
 ) -> Vec<Schedule> {
     let largest_slot_bytes = layout.largest_bytes();
     let bytes_of = |of: &BTreeMap<Rank, u64>, rank| of.get(&rank).copied().unwrap_or(0);
@@ -250,7 +256,8 @@ fn assemble(
         forward_bytes: bytes_of(&layout.forward_bytes, rank),
         slot_bytes: bytes_of(&layout.bytes, rank),
         largest_slot_bytes,
-        ahead,
+        ahead: options.ahead,
+        small_chunk: options.small_chunk,
         in_flight_limit: limits.most(),
         ..Schedule::default()
     };

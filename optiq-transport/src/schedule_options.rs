@@ -2,7 +2,7 @@
 
 use crate::capabilities::Capabilities;
 use crate::chunk::{ChunkCost, ChunkRule};
-use crate::constants::{AHEAD, BUDGET, IN_FLIGHT_LIMIT, WINDOW};
+use crate::constants::{AHEAD, BUDGET, IN_FLIGHT_LIMIT, SHORT_CHUNK, WINDOW};
 
 /// What shapes a schedule; must be the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct ScheduleOptions {
     /// How far a rank may be ahead of the oldest chunk of the timetable that it has not sent or received, in bytes; for paths
     /// that have a place in one.
     pub ahead: u64,
+    /// The largest chunk of [`crate::FlowControl::SmallChunks`], in bytes.
+    pub small_chunk: u64,
     /// Bytes on the busiest link, of one link's capacity, where the caller knows: a link can be shared by several
     /// legs. 0 takes the busiest leg's bytes.
     pub busiest: u64,
@@ -39,6 +41,7 @@ impl Default for ScheduleOptions {
             in_flight_limit: IN_FLIGHT_LIMIT,
             in_flight_part: 0,
             ahead: AHEAD,
+            small_chunk: SHORT_CHUNK,
             busiest: 0,
         }
     }

@@ -417,7 +417,11 @@ impl Session {
         let bounds = LinkBounds::of(&plan);
         let kind = PortLoads::new(&plan.demands).kind();
         let (paths, trials) = match tag {
-            TRIED => (Paths::Direct, fabric.learning.direct(kind)),
+            TRIED => {
+                let in_time = entry.staged.is_none() && !plan.has_classes();
+                let uneven = in_time && timetable::is_uneven(&fabric.left(), &plan.demands, self.config.direct_order);
+                (Paths::Direct, fabric.learning.direct(kind, uneven))
+            }
             _ => (Paths::Forwarded, Rc::new(Cell::new(fabric.learning.forwarded(kind)))),
         };
         if tag == TRIED && self.rank() == Rank(0) {
@@ -439,11 +443,12 @@ impl Session {
         let me = self.rank();
         let mut paths = lower(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
+        let small_chunk = timetable::small_chunk(&fabric.left());
         // What is urgent is to find memory beside what moves already.
         let is_urgent = messages.iter().any(|m| m.class > 0);
         let budget = if is_urgent { budget / EXCHANGES_AT_ONCE as u64 } else { budget };
-        let mut options =
-            ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() }.within(&fabric.capabilities());
+        let mut options = ScheduleOptions { chunk, budget, window, small_chunk, ..ScheduleOptions::default() }
+            .within(&fabric.capabilities());
         let gathered = match plan {
             // Packed messages wait for each other, at barriers of their hosts.
             Some(plan) if !is_urgent => self.gathered(fabric, plan, messages, paths.len())?,

@@ -80,22 +80,30 @@ impl Learning {
         Learned(all.0.into_iter().filter(|(subject, _)| fits(subject)).collect())
     }
 
-    /// The trials of demands of this kind that go directly. What earlier runs measured of both sides needs no first trial.
-    pub(super) fn direct(&self, kind: DemandKind) -> Rc<Cell<Trials>> {
+    /// The trials of demands of this kind that go directly; of some that are `uneven`, [`FlowControl::SmallChunks`] are tried as well, and first where
+    /// queues are long as far as known. What earlier runs measured of both sides needs no first trial.
+    pub(super) fn direct(&self, kind: DemandKind, uneven: bool) -> Rc<Cell<Trials>> {
         let mut direct = self.direct.borrow_mut();
         let trials = direct.entry(kind).or_insert_with(|| {
-            let first = Side::first_of_direct(kind, self.flow_control.get(), self.routers_choose);
+            let flow_control = match self.flow_control.get() {
+                FlowControl::LongQueues if uneven => FlowControl::SmallChunks,
+                proven => proven,
+            };
+            let first = Side::first_of_direct(kind, flow_control, self.routers_choose);
             let known = self.known.0.get(&self.subject(Paths::Direct, kind));
             let trials = known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first));
-            Rc::new(Cell::new(trials.with_flow_controls(matters(kind))))
+            Rc::new(Cell::new(trials.with_flow_controls(flow_controls(kind))))
         });
+        if uneven && matters(kind) {
+            trials.set(trials.get().with_flow_controls(&FlowControl::ALL));
+        }
         Rc::clone(trials)
     }
 
     /// The trials of a demand set of this kind whose paths forward.
     pub(super) fn forwarded(&self, kind: DemandKind) -> Trials {
         let first = if matters(kind) { self.flow_control.get() } else { FlowControl::default() };
-        Trials::beginning_with(Side::Planned(first)).with_flow_controls(matters(kind))
+        Trials::beginning_with(Side::Planned(first)).with_flow_controls(flow_controls(kind))
     }
 
     fn subject(&self, paths: Paths, kind: DemandKind) -> Subject {
@@ -105,13 +113,21 @@ impl Learning {
 
     /// Keeps what the trials of a demand set say by now, for other demand sets, and for this process's report and file.
     pub(super) fn keep(&self, entry: &Entry) {
-        if let Some(flow_control) = entry.trials.get().proven_flow_control() {
-            self.flow_control.set(flow_control);
+        match entry.trials.get().proven_flow_control() {
+            // That is of sizes that differ, and says of queues that they are long.
+            Some(FlowControl::SmallChunks) => self.flow_control.set(FlowControl::LongQueues),
+            Some(flow_control) => self.flow_control.set(flow_control),
+            None => {}
         }
         if let (true, Some((paths, kind))) = (self.kept, entry.kind) {
             learned::keep(self.subject(paths, kind), entry.trials.get().times(), self.file.as_deref());
         }
     }
+}
+
+/// The flow control that is tried for demands of this kind, apart from small chunks.
+fn flow_controls(kind: DemandKind) -> &'static [FlowControl] {
+    if matters(kind) { &FlowControl::QUEUES } else { &[] }
 }
 
 /// Whether flow control makes a difference to demands of this kind.
