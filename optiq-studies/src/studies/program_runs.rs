@@ -1,5 +1,6 @@
 //! One run of a program in the lab: how it is started, and what is read from what it prints.
 
+use super::direct::SENDS;
 use super::lab::NAME;
 use crate::failure::Failure;
 use crate::workspace::{self, Workspace};
@@ -15,16 +16,33 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use tempfile::TempDir;
 
-/// The ways of a program, and the arguments of `optiq wrap` where it is used.
-const WAYS: [Option<&[&str]>; 4] = [
-    None,
-    Some(&["--take", "alltoallv,alltoall", "--report"]),
-    Some(&["--take", "alltoallv,alltoall", "--report", "--option", "OPTIQ_LEARNED={work}/learned"]),
-    Some(&["--take", "alltoallv,alltoall", "--report", "--algorithm", "multipath"]),
+/// How a program is run.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    /// The arguments of `optiq wrap`, if it is used.
+    wrap: Option<&'static [&'static str]>,
+    /// Whether Open MPI only sends ([`SENDS`]).
+    sends: bool,
+}
+
+/// What OPTIQ decides by itself.
+const WRAPPED: Option<&[&str]> = Some(&["--take", "alltoallv,alltoall", "--report"]);
+
+/// In the order of [`ProgramRuns`](super::programs::ProgramRuns).
+const SETTINGS: [Setting; 6] = [
+    Setting { wrap: None, sends: false },
+    Setting { wrap: WRAPPED, sends: false },
+    LEARNING,
+    Setting { wrap: Some(&["--take", "alltoallv,alltoall", "--report", "--algorithm", "multipath"]), sends: false },
+    Setting { wrap: None, sends: true },
+    Setting { wrap: WRAPPED, sends: true },
 ];
 
-/// The way that goes on from what an earlier run of it left.
-const LEARNING: Option<&[&str]> = WAYS[2];
+/// What goes on from what an earlier run of it left.
+const LEARNING: Setting = Setting {
+    wrap: Some(&["--take", "alltoallv,alltoall", "--report", "--option", "OPTIQ_LEARNED={work}/learned"]),
+    sends: false,
+};
 
 /// Short programs run again until their plain runs have taken this together, in seconds: one start of 16 ranks differs from the next by a tenth of a
 /// second, which is a tenth of such a program.
@@ -143,16 +161,16 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// All runs of a program on the network that is up, the four ways in turn, after one run that only learns: as many as asked for, or
+    /// All runs of a program on the network that is up, all settings in turn, after one run that only learns: as many as asked for, or
     /// [`ENOUGH_SECONDS`].
     pub fn in_turn(
         &self,
         program: &Program,
         network: &Network,
         repetitions: u32,
-    ) -> Result<[Vec<ProgramRun>; 4], Failure> {
+    ) -> Result<[Vec<ProgramRun>; SETTINGS.len()], Failure> {
         let work = temporary()?;
-        let mut ways: [Vec<ProgramRun>; 4] = Default::default();
+        let mut by_setting: [Vec<ProgramRun>; SETTINGS.len()] = Default::default();
         let prepared = self.prepare(program, work.path());
         if prepared.is_ok() {
             self.once(program, network, work.path(), LEARNING)?;
@@ -162,16 +180,16 @@ impl<'a> Runner<'a> {
             if round >= repetitions && (prepared.is_err() || plain_seconds >= ENOUGH_SECONDS) {
                 break;
             }
-            for (wrap, runs) in WAYS.into_iter().zip(&mut ways) {
+            for (setting, runs) in SETTINGS.into_iter().zip(&mut by_setting) {
                 let failed = |failure: &String| ProgramRun { failure: Some(failure.clone()), ..ProgramRun::default() };
                 runs.push(match &prepared {
-                    Ok(()) => self.once(program, network, work.path(), wrap)?,
+                    Ok(()) => self.once(program, network, work.path(), setting)?,
                     Err(failure) => failed(failure),
                 });
             }
-            plain_seconds += ways[0].last().map_or(0.0, |run| run.seconds);
+            plain_seconds += by_setting[0].last().map_or(0.0, |run| run.seconds);
         }
-        Ok(ways)
+        Ok(by_setting)
     }
 
     /// Copies the inputs, and runs what comes before the program.
@@ -196,23 +214,21 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// One run, in one of the ways.
-    fn once(
-        &self,
-        program: &Program,
-        network: &Network,
-        work: &Path,
-        wrap: Option<&[&str]>,
-    ) -> Result<ProgramRun, Failure> {
+    /// One run.
+    fn once(&self, program: &Program, network: &Network, work: &Path, setting: Setting) -> Result<ProgramRun, Failure> {
         let times = work.join("call-times");
         // The last run's.
         let _ = fs::remove_file(&times);
         let mut command = self.workspace.optiq(&[]);
-        if let Some(wrap) = wrap {
+        if let Some(wrap) = setting.wrap {
             command.arg("wrap").args(wrap.iter().map(|word| word.replace("{work}", &work.to_string_lossy())));
             command.arg("--").arg(self.workspace.built("optiq"));
         }
-        command.args(["lab", "run", "--name", NAME, "--mpi", "openmpi", "--timeout", TIMEOUT_SECONDS, "--"]);
+        command.args(["lab", "run", "--name", NAME, "--mpi", "openmpi", "--timeout", TIMEOUT_SECONDS]);
+        if setting.sends {
+            command.args(SENDS.split(' ').map(|word| format!("--mpirun-argument={word}")));
+        }
+        command.arg("--");
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(work).arg(self.times());
         let npb = self.npb.as_deref().unwrap_or(Path::new("")).to_string_lossy();
         command.arg(program.program.replace("{npb}", &npb).replace("{work}", &work.to_string_lossy()));

@@ -1,10 +1,10 @@
 //! Whole programs under `optiq wrap` in labs of 16 hosts: NAS benchmarks, and programs from Debian that move data by `MPI_Alltoall` and
 //! `MPI_Alltoallv`.
 //!
-//! Four ways in turn: without OPTIQ, with what OPTIQ decides by itself, the same with what an earlier run learned, and with its own paths
-//! or timetables forced. The list of
-//! programs is `data/programs/programs.toml`, their inputs are beside it.
+//! In turn: without OPTIQ, with what OPTIQ decides by itself, the same with what an earlier run learned, and with its own paths
+//! or timetables forced; and the first two where Open MPI only sends (`btl_tcp_flags send`, decision 088). The list of programs is `data/programs/programs.toml`, their inputs are beside it.
 
+use super::direct::SENDS;
 use super::lab::{self, RATE};
 use super::program_runs::{ENOUGH_SECONDS, MOST_RUNS, Program, ProgramRun, Runner};
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ pub struct ProgramWithout {
     instead: String,
 }
 
-/// The runs of a program on a network: for each of the four ways, in the order in which they ran.
+/// The runs of a program on a network, in the order in which they ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRuns {
     /// As the list has it.
@@ -61,6 +61,12 @@ pub struct ProgramRuns {
     pub learned: Vec<ProgramRun>,
     /// OPTIQ's own paths and timetables.
     pub forced: Vec<ProgramRun>,
+    /// Without OPTIQ, where Open MPI only sends; in older documents there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<ProgramRun>,
+    /// What OPTIQ decides by itself, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrapped_sends: Vec<ProgramRun>,
 }
 
 /// What was measured on a network.
@@ -144,9 +150,10 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
             let mut runs = Vec::new();
             lab::in_lab(workspace, topology, profile, || {
                 for program in present.iter().filter(|program| program.profiles || profile == "tuned") {
-                    let [plain, wrapped, learned, forced] =
+                    let [plain, wrapped, learned, forced, sends, wrapped_sends] =
                         workspace::step(&program.title, || runner.in_turn(program, &links, repetitions))?;
-                    runs.push(ProgramRuns { program: program.clone(), plain, wrapped, learned, forced });
+                    let program = program.clone();
+                    runs.push(ProgramRuns { program, plain, wrapped, learned, forced, sends, wrapped_sends });
                 }
                 Ok(())
             })?;
@@ -167,13 +174,25 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
 }
 
 impl ProgramRuns {
-    fn ways(&self) -> [&[ProgramRun]; 4] {
+    /// The settings of the first table.
+    fn settings(&self) -> [&[ProgramRun]; 4] {
         [&self.plain, &self.wrapped, &self.learned, &self.forced]
     }
 
-    /// Plain time over a way's; nothing unless all runs of both came to their end.
-    fn ratio(&self, way: &[ProgramRun]) -> Option<f64> {
-        Some(whole(&self.plain)? / whole(way)?)
+    /// Plain time over that of others; nothing unless all runs of both came to their end.
+    fn ratio(&self, runs: &[ProgramRun]) -> Option<f64> {
+        Some(whole(&self.plain)? / whole(runs)?)
+    }
+
+    /// Plain time over wrapped time, where Open MPI only sends in both.
+    fn ratio_of_sends(&self) -> Option<f64> {
+        Some(whole(&self.sends)? / whole(&self.wrapped_sends)?)
+    }
+
+    /// The shorter of the two plain times over the shorter of the two wrapped ones: each side with the better of both settings.
+    fn ratio_of_best(&self) -> Option<f64> {
+        let shorter = |a: &[ProgramRun], b: &[ProgramRun]| Some(whole(a)?.min(whole(b)?));
+        Some(shorter(&self.plain, &self.sends)? / shorter(&self.wrapped, &self.wrapped_sends)?)
     }
 
     /// Plain time over what is left of it without the calls; nothing unless all plain runs came to their end.
@@ -198,16 +217,18 @@ impl ProgramRuns {
     fn wrong(&self) -> Vec<String> {
         let mut found = Vec::new();
         let expected = self.plain.first().and_then(|run| run.result);
-        for (way, runs) in ["plain", "wrapped", "learned", "forced"].iter().zip(self.ways()) {
+        let names = ["plain", "wrapped", "learned", "forced", "plain, sends alone", "wrapped, sends alone"];
+        let runs = self.settings().into_iter().chain([&self.sends[..], &self.wrapped_sends]);
+        for (setting, runs) in names.iter().zip(runs) {
             for run in runs {
                 if let Some(why) = &run.failure {
-                    found.push(format!("{way}: {why}"));
+                    found.push(format!("{setting}: {why}"));
                 } else if run.verified == Some(false) {
-                    found.push(format!("{way}: its own verification did not succeed"));
+                    found.push(format!("{setting}: its own verification did not succeed"));
                 } else if let (Some(a), Some(b), Some(most)) = (expected, run.result, self.program.tolerance)
                     && (a - b).abs() > most * a.abs()
                 {
-                    found.push(format!("{way}: the result is {b}, and {a} is expected"));
+                    found.push(format!("{setting}: the result is {b}, and {a} is expected"));
                 }
             }
         }
@@ -227,14 +248,12 @@ impl ProgramRuns {
     }
 
     fn row(&self, with_bound: bool) -> Vec<String> {
-        let time = |value: Option<f64>| value.map_or_else(|| "-".into(), seconds);
-        let times = |value: Option<f64>| value.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"));
         let cell = |runs: &[ProgramRun]| match of(runs, |run| run.own_seconds) {
             Some(own) => format!("{} ({})", time(whole(runs)), seconds(own)),
             None => time(whole(runs)),
         };
-        let [plain, wrapped, learned, forced] = self.ways();
-        let in_calls = self.ways().map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
+        let [plain, wrapped, learned, forced] = self.settings();
+        let in_calls = self.settings().map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
         let mut row = vec![
             self.program.title.clone(),
             self.plain.len().to_string(),
@@ -253,6 +272,22 @@ impl ProgramRuns {
         row.push(self.check().into());
         row
     }
+
+    fn row_of_sends(&self) -> Vec<String> {
+        let [sends, wrapped] = [&self.sends, &self.wrapped_sends].map(|runs| time(whole(runs)));
+        let in_calls = [&self.sends, &self.wrapped_sends].map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
+        let ratios = [self.ratio(&self.sends), self.ratio_of_sends(), self.ratio_of_best()].map(times);
+        let title = self.program.title.clone();
+        [vec![title, sends, wrapped], ratios.to_vec(), vec![in_calls.join(", ")]].concat()
+    }
+}
+
+fn time(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), seconds)
+}
+
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"))
 }
 
 /// The median of what runs say; nothing unless all say it.
@@ -276,15 +311,13 @@ impl ProgramNetwork {
     }
 
     fn section(&self) -> String {
-        let ways = ["plain", "wrapped", "learned", "forced", "plain/wrapped", "plain/learned", "plain/forced"];
+        let settings = ["plain", "wrapped", "learned", "forced", "plain/wrapped", "plain/learned", "plain/forced"];
         let bound = if self.has_bound() { &["link bound", "plain/at the bound"][..] } else { &[] };
-        let head = [&["program<", "runs"], &ways[..], &["in calls"], bound, &["results<"]].concat();
+        let head = [&["program<", "runs"], &settings[..], &["in calls"], bound, &["results<"]].concat();
         let mut table = TextTable::new(&head);
         table.rows = self.programs.iter().map(|program| program.row(self.has_bound())).collect();
         let mut text = format!("\n## {}\n\n", self.title());
-        let mean = |ratio: fn(&ProgramRuns) -> Option<f64>| {
-            geometric_mean(&self.programs.iter().filter_map(ratio).collect::<Vec<f64>>())
-        };
+        let mean = |ratio| self.mean(ratio);
         if let [Some(wrapped), Some(learned), Some(forced), Some(without)] = [
             mean(|p| p.ratio(&p.wrapped)),
             mean(|p| p.ratio(&p.learned)),
@@ -300,6 +333,7 @@ impl ProgramNetwork {
             );
         }
         text.push_str(&table.markdown());
+        text.push_str(&self.table_of_sends());
         text.push_str("\nWhat served the calls of the last wrapped run, and why not OPTIQ:\n\n");
         for program in &self.programs {
             let served = program.wrapped.last().map_or(&[][..], |run| &run.report);
@@ -310,11 +344,41 @@ impl ProgramNetwork {
         text
     }
 
+    fn mean(&self, ratio: fn(&ProgramRuns) -> Option<f64>) -> Option<f64> {
+        geometric_mean(&self.programs.iter().filter_map(ratio).collect::<Vec<f64>>())
+    }
+
+    /// The same programs where Open MPI only sends; nothing in documents without such runs.
+    fn table_of_sends(&self) -> String {
+        let means = [self.mean(|p| p.ratio(&p.sends)), self.mean(ProgramRuns::ratio_of_sends)];
+        let ([Some(gain), Some(sends)], Some(best)) = (means, self.mean(ProgramRuns::ratio_of_best)) else {
+            return String::new();
+        };
+        let mut table = TextTable::new(&[
+            "program<",
+            "plain",
+            "wrapped",
+            "gain of the setting",
+            "plain/wrapped",
+            "best/best",
+            "in calls",
+        ]);
+        table.rows = self.programs.iter().map(ProgramRuns::row_of_sends).collect();
+        format!(
+            "\nWith sends alone. Geometric means: plain as it comes takes {gain:.3} times as long as plain, plain {sends:.3} times as long as wrapped, and \
+             the better of both plain settings {best:.3} times as long as the better of both wrapped ones.\n\n{}",
+            table.markdown()
+        )
+    }
+
     /// A line for each program that OPTIQ makes slower by itself.
     fn slower(&self) -> impl Iterator<Item = String> {
-        self.programs.iter().filter_map(|program| {
-            let ratio = program.ratio(&program.wrapped).filter(|ratio| *ratio < SLOWER)?;
-            Some(format!("- {} on {}: {ratio:.2} x\n", program.program.title, self.title()))
+        self.programs.iter().flat_map(move |program| {
+            let ratios = [(program.ratio(&program.wrapped), ""), (program.ratio_of_sends(), ", with sends alone")];
+            ratios.into_iter().filter_map(move |(ratio, setting)| {
+                let ratio = ratio.filter(|ratio| *ratio < SLOWER)?;
+                Some(format!("- {} on {}{setting}: {ratio:.2} x\n", program.program.title, self.title()))
+            })
         })
     }
 }
@@ -331,12 +395,12 @@ impl ProgramsContent {
         };
         let has_bound = self.networks.iter().any(ProgramNetwork::has_bound);
         let mut page = format!(
-            "Labs of 16 hosts, one rank each, with links of {}, all on one machine. Each program runs {} times in each of four ways, \
+            "Labs of 16 hosts, one rank each, with links of {}, all on one machine. Each program runs {} times with each of these settings, \
              in turn: plain; wrapped, `{}`, which is what OPTIQ decides by itself; learned, \
              the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; and forced, the same with \
              `--algorithm multipath`. Times are medians from the start of {} to its end; in brackets \
              what the program says itself, where it does. In calls: mean over the ranks{} of the seconds in `MPI_Alltoall` and \
-             `MPI_Alltoallv`, in this order (`data/programs/times.c`, preloaded in all ways). Results: the program's own \
+             `MPI_Alltoallv`, in this order (`data/programs/times.c`, preloaded in all of them). Results: the program's own \
              verification, or a result that is the plain run's. Programs and inputs: `data/programs/programs.toml`. The NAS benchmarks \
              are the programs in the folder that `NPB_BIN` names, built with `-fallow-argument-mismatch -fallow-invalid-boz`.\n",
             self.rate,
@@ -351,7 +415,7 @@ impl ProgramsContent {
                 "\nA short program runs until its plain runs have taken {} together, at most {} times: starting 16 ranks on this machine takes \
                  a tenth of a second more or less from run to run. Before 2026-11-28 all programs ran equally often, three times as a rule, and \
                  the shell that starts a program on each rank loaded the MPI library in wrapped runs alone, as OPTIQ was preloaded into it. Now it loads the \
-                 library in all ways.\n",
+                 library with all settings.\n",
                 seconds(self.enough_seconds),
                 self.most_runs
             );
@@ -363,6 +427,13 @@ impl ProgramsContent {
                  where it is less; what there is to be had if nothing else of the program changes. The time in calls is also that of ranks that wait for \
                  others to come, which no library shortens; and calls that end sooner may leave links to other messages of the program, which is not in it. \
                  Until 2026-11-28 the time in calls was a mean over all ranks, those included that do not call.\n",
+            );
+        }
+        if self.networks.iter().any(|network| network.programs.iter().any(|program| !program.sends.is_empty())) {
+            let _ = write!(
+                page,
+                "\nWith sends alone: the first two settings again with `mpirun {SENDS}`, which in labs of this rate makes Open MPI itself faster \
+                 (decision 088); in turn with the others.\n"
             );
         }
         let slower: String = self.networks.iter().flat_map(ProgramNetwork::slower).collect();
@@ -398,6 +469,8 @@ mod tests {
             wrapped: vec![run(wrapped)],
             learned: vec![run(wrapped)],
             forced: vec![forced.map_or(failed, run)],
+            sends: Vec::new(),
+            wrapped_sends: Vec::new(),
         }
     }
 
@@ -438,6 +511,18 @@ mod tests {
     }
 
     #[test]
+    fn both_sides_have_the_better_of_two_settings() {
+        let (as_it_comes, with_sends) = (runs(4.0, 2.5, None), runs(3.0, 4.0, None));
+        let both = ProgramRuns { sends: with_sends.plain, wrapped_sends: with_sends.wrapped, ..as_it_comes };
+        // By hand: 4 over 3 s; 3 over 4; 3 over 2.5.
+        let page = page(vec![both]);
+        assert!(page.contains("| 3.00 s | 4.00 s | 1.33 x | 0.75 x | 1.20 x | 1.50 s, 2.00 s |"), "{page}");
+        assert!(page.contains("takes 1.333 times as long as plain, plain 0.750 times as long as wrapped"), "{page}");
+        assert!(page.contains("settings 1.200 times") && page.contains(SENDS), "{page}");
+        assert!(page.contains("- p on `star:16`, profile tuned, with sends alone: 0.75 x"), "{page}");
+    }
+
+    #[test]
     fn a_failure_is_no_time_and_a_wrong_result_is_said() {
         let failed = page(vec![runs(4.0, 2.0, None)]);
         assert!(
@@ -454,7 +539,7 @@ mod tests {
         let mut old = runs(4.0, 2.0, Some(1.0));
         old.plain[0].link_bound_seconds = None;
         let old = page(vec![old]);
-        assert!(!old.contains("bound") && old.contains("no time in these calls.\n"), "{old}");
+        assert!(!old.contains("bound") && !old.contains("sends") && old.contains("no time in these calls.\n"), "{old}");
     }
 
     #[test]
