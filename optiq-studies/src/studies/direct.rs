@@ -93,7 +93,7 @@ pub(super) fn measure(
     repetitions: u32,
 ) -> Result<DirectBench, Failure> {
     let suite_with = |words: &str| {
-        let words: Vec<String> = words.split_whitespace().map(|word| format!("--mpirun-argument={word}")).collect();
+        let words: Vec<String> = lab::mpirun_arguments(words.split_whitespace()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         lab::suite_of(workspace, group, cases, repetitions, &words, &[])
     };

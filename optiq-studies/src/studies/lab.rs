@@ -298,6 +298,11 @@ fn group_bench(
     Ok(LabBench { title: group.name.clone(), role: Some(group.role), command, suite })
 }
 
+/// `mpirun`'s words, as `optiq lab run` takes them.
+pub(super) fn mpirun_arguments<'a>(words: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = String> {
+    words.into_iter().map(|word| format!("--mpirun-argument={word}"))
+}
+
 /// Has the cases of every group measured on each of their networks, in a lab that is up meanwhile.
 pub(super) fn in_labs(
     workspace: &Workspace,

@@ -1,7 +1,7 @@
 //! One run of a program in the lab: how it is started, and what is read from what it prints.
 
 use super::direct::SENDS;
-use super::lab::NAME;
+use super::lab::{NAME, mpirun_arguments};
 use crate::failure::Failure;
 use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::mean;
@@ -226,7 +226,7 @@ impl<'a> Runner<'a> {
         }
         command.args(["lab", "run", "--name", NAME, "--mpi", "openmpi", "--timeout", TIMEOUT_SECONDS]);
         if setting.sends {
-            command.args(SENDS.split(' ').map(|word| format!("--mpirun-argument={word}")));
+            command.args(mpirun_arguments(SENDS.split(' ')));
         }
         command.arg("--");
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(work).arg(self.times());

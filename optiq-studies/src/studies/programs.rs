@@ -198,7 +198,7 @@ impl ProgramRuns {
     /// Plain time over what is left of it without the calls; nothing unless all plain runs came to their end.
     fn ratio_without_calls(&self) -> Option<f64> {
         let plain = whole(&self.plain)?;
-        Some(plain / (plain - of(&self.plain, |run| Some(run.seconds_in_calls))?))
+        Some(plain / (plain - in_calls(&self.plain)?))
     }
 
     /// What the links need for the bytes of the calls of plain runs.
@@ -209,7 +209,7 @@ impl ProgramRuns {
     /// Plain time over the same with the links' bound in place of the time in the calls, where it is less; nothing where the bound is not
     /// known.
     fn ratio_at_bound(&self) -> Option<f64> {
-        let (plain, in_calls) = (whole(&self.plain)?, of(&self.plain, |run| Some(run.seconds_in_calls))?);
+        let (plain, in_calls) = (whole(&self.plain)?, in_calls(&self.plain)?);
         Some(plain / (plain - in_calls + self.link_bound()?.min(in_calls)))
     }
 
@@ -253,7 +253,7 @@ impl ProgramRuns {
             None => time(whole(runs)),
         };
         let [plain, wrapped, learned, forced] = self.settings();
-        let in_calls = self.settings().map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
+        let in_calls = self.settings().map(|runs| time(in_calls(runs)));
         let mut row = vec![
             self.program.title.clone(),
             self.plain.len().to_string(),
@@ -275,7 +275,7 @@ impl ProgramRuns {
 
     fn row_of_sends(&self) -> Vec<String> {
         let [sends, wrapped] = [&self.sends, &self.wrapped_sends].map(|runs| time(whole(runs)));
-        let in_calls = [&self.sends, &self.wrapped_sends].map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
+        let in_calls = [&self.sends, &self.wrapped_sends].map(|runs| time(in_calls(runs)));
         let ratios = [self.ratio(&self.sends), self.ratio_of_sends(), self.ratio_of_best()].map(times);
         let title = self.program.title.clone();
         [vec![title, sends, wrapped], ratios.to_vec(), vec![in_calls.join(", ")]].concat()
@@ -293,6 +293,11 @@ fn times(ratio: Option<f64>) -> String {
 /// The median of what runs say; nothing unless all say it.
 fn of(runs: &[ProgramRun], value: impl Fn(&ProgramRun) -> Option<f64>) -> Option<f64> {
     median(&runs.iter().map(value).collect::<Option<Vec<f64>>>()?)
+}
+
+/// The median of times in calls.
+fn in_calls(runs: &[ProgramRun]) -> Option<f64> {
+    of(runs, |run| Some(run.seconds_in_calls))
 }
 
 /// The median of whole times; nothing if a run failed.

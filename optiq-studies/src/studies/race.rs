@@ -140,7 +140,7 @@ impl Race<'_> {
 
     fn suite(&self, mpirun: &[String], environment: &[String]) -> Result<BenchSuite, Failure> {
         let mut words = ["--mpi", self.library.option(), lab::TIMEOUT, mpich::MOST_SECONDS].map(String::from).to_vec();
-        words.extend(mpirun.iter().map(|word| format!("--mpirun-argument={word}")));
+        words.extend(lab::mpirun_arguments(mpirun.iter().map(String::as_str)));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let environment: Vec<&str> =
             environment.iter().chain(self.built.map(|b| &b.yields)).map(String::as_str).collect();
