@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!     {"format": "optiq-learned 1", "records": [{"network": "star:16", "ranks": 16, "mpi_library": "...", "paths": "direct",
-//!       "demands": {"mean_bytes_from": 65536, "fan_out_from": 8, "fan_in_from": 8, "imbalance_from": 1},
+//!       "demands": {"mean_bytes_from": 65536, "fan_out_from": 8, "fan_in_from": 8, "imbalance_from": 1, "is_even": true},
 //!       "mpi_bounds": 1.78, "mpi_calls": 1, "optiq_bounds": 1.01, "optiq_calls": 9}]}
 //! ```
 //!
@@ -103,6 +103,9 @@ struct Demands {
     fan_out_from: u64,
     fan_in_from: u64,
     imbalance_from: u64,
+    /// Files of earlier versions do not say.
+    #[serde(default)]
+    is_even: bool,
 }
 
 impl Learned {
@@ -162,7 +165,7 @@ impl Record {
     fn new(subject: &Subject, times: &Times) -> Self {
         let Subject { network, ranks, mpi_library, paths, kind } = subject.clone();
         let [mean_bytes_from, fan_out_from, fan_in_from, imbalance_from] = kind.lower_ends();
-        let demands = Demands { mean_bytes_from, fan_out_from, fan_in_from, imbalance_from };
+        let demands = Demands { mean_bytes_from, fan_out_from, fan_in_from, imbalance_from, is_even: kind.is_even };
         let Times { mpi_bounds, mpi_calls, optiq_bounds, optiq_calls, flow_control } = *times;
         // What is usual is not said.
         let flow_control = (flow_control != FlowControl::default()).then(|| flow_control.name().to_owned());
@@ -188,10 +191,12 @@ impl Record {
                 return Err(format!("{name} is {value}; a number above zero is expected"));
             }
         }
-        let Demands { mean_bytes_from, fan_out_from, fan_in_from, imbalance_from } = demands;
+        let Demands { mean_bytes_from, fan_out_from, fan_in_from, imbalance_from, is_even } = demands;
         let ends = [mean_bytes_from, fan_out_from, fan_in_from, imbalance_from];
-        let kind = DemandKind::of_lower_ends(ends)
-            .ok_or_else(|| format!("demands are {ends:?}; a power of four, and three powers of two are expected"))?;
+        let kind = DemandKind::of_lower_ends(ends, is_even).ok_or_else(|| {
+            let found = if is_even { ", and even" } else { "" };
+            format!("demands are {ends:?}{found}; a power of four, and three powers of two are expected, the last one 1 if even")
+        })?;
         let subject = Subject { network, ranks, mpi_library, paths, kind };
         let flow_control = match &flow_control {
             None => FlowControl::default(),
@@ -248,7 +253,7 @@ mod tests {
     use super::*;
 
     fn learned(mpi_bounds: f64) -> Learned {
-        let kind = DemandKind { size: 8, fan_out: 3, fan_in: 3, imbalance: 0 };
+        let kind = DemandKind { size: 8, fan_out: 3, fan_in: 3, imbalance: 0, is_even: true };
         let (network, mpi_library) = ("star:16".to_owned(), "Open MPI".to_owned());
         let subject = Subject { network, ranks: 16, mpi_library, paths: Paths::Direct, kind };
         let times = Times { mpi_bounds: Some(mpi_bounds), mpi_calls: 1, ..Times::default() };
@@ -269,7 +274,10 @@ mod tests {
         learned(1.25).add_to(&file).unwrap();
         let all = Learned::read(&file).unwrap();
         assert_eq!(all.0.values().map(|t| t.mpi_bounds.unwrap()).collect::<Vec<_>>(), [4.0, 1.25]);
-        assert!(all.to_string().ends_with("from 1 times the mean: MPI 80 % in 1 call, OPTIQ not tried\n"), "{all}");
+        assert!(
+            all.to_string().ends_with("from 1 times the mean, ports even: MPI 80 % in 1 call, OPTIQ not tried\n"),
+            "{all}"
+        );
         // What is not ours is not replaced.
         std::fs::write(&file, "my notes").unwrap();
         let error = learned(2.0).add_to(&file).unwrap_err();
@@ -284,7 +292,8 @@ mod tests {
         for (from, to, said) in [
             ("learned 1", "learned 9", "the format is \"optiq-learned 9\""),
             ("2.0", "-2.0", "mpi_bounds is -2; a number above zero is expected"),
-            ("65536", "65537", "demands are [65537, 8, 8, 1]; a power of four"),
+            ("65536", "65537", "demands are [65537, 8, 8, 1], and even; a power of four"),
+            ("from\": 1,", "from\": 2,", "demands are [65536, 8, 8, 2], and even; a power of four"),
             ("\"ranks\"", "\"rank\"", "unknown field `rank`"),
             (
                 "\"ranks\"",

@@ -20,9 +20,7 @@
 //! have what is reached in practice.
 
 use crate::choices::DirectOrder;
-use crate::constants::{
-    BALANCED_PART, CREDITED_BYTES_PER_SECOND, EVEN_PART, MOST_STEPS, MOST_TIMED_CHUNKS, SMALL_CHUNK_SECONDS,
-};
+use crate::constants::{BALANCED_PART, CREDITED_BYTES_PER_SECOND, MOST_STEPS, MOST_TIMED_CHUNKS, SMALL_CHUNK_SECONDS};
 use crate::ports::PortLoads;
 use optiq_net::{Network, NodeId};
 use optiq_solver::{Demand, Plan};
@@ -64,14 +62,12 @@ pub fn order(network: &Network, demands: &[Demand], choice: DirectOrder) -> Dire
     order
 }
 
-/// Whether messages that go by a timetable, as [`order`] chose by itself, are large and differ in size. Ranks change receivers at
-/// different times then, and are two at a port until the earlier one has gone: where queues are long, small chunks of all messages at
-/// once do better ([`FlowControl::SmallChunks`](optiq_transport::FlowControl::SmallChunks), decision 089).
-pub fn is_uneven(network: &Network, demands: &[Demand], choice: DirectOrder) -> bool {
-    let loads = PortLoads::new(demands);
-    let is_large = loads.bytes() > MOST_TIMED_CHUNKS.saturating_mul(EAGER).saturating_mul(demands.len() as u64);
-    let may_be = choice == DirectOrder::Auto && is_large && loads.balance() < EVEN_PART;
-    may_be && order(network, demands, choice) == DirectOrder::Timetable
+/// Whether messages that would go by a timetable are large and differ in size. Ranks change receivers at different times then, and are
+/// two at a port until the earlier one has gone: where queues are long, small chunks of all messages at once do better
+/// ([`FlowControl::SmallChunks`](optiq_transport::FlowControl::SmallChunks), decision 089).
+pub fn may_lose_to_small_chunks(loads: &PortLoads) -> bool {
+    let timed_bytes = MOST_TIMED_CHUNKS.saturating_mul(EAGER).saturating_mul(loads.demands as u64);
+    !loads.kind().is_even && loads.bytes() > timed_bytes
 }
 
 /// The size of small chunks on this network, in bytes: on fast links not so small that one is over before a rank has the next one ready.
@@ -292,19 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn large_messages_that_differ_are_uneven() {
-        let uneven = |rate: &str, list: Vec<Demand>, choice| {
-            let network = Network::from_spec(&format!("star:16,capacity={rate}")).unwrap();
-            is_uneven(&network, &list, choice)
-        };
+    fn large_messages_that_differ_may_do_better_in_small_chunks() {
         // By hand: one receiver of 16 has 4 % more, so that the mean is 0.964 of its load; or 0.5 %.
         let sizes = |kb: u64, per_mille: u64| demands(16, |_, d| kb * (1000 + if d == 3 { per_mille } else { 0 }));
-        let by_itself = |list| uneven("12.5MB/s", list, DirectOrder::Auto);
-        assert_eq!([sizes(520, 0), sizes(520, 5), sizes(520, 40)].map(by_itself), [false, false, true]);
-        // Two chunks; ports that are idle often, where there is no timetable.
-        assert_eq!([sizes(120, 40), sizes(520, 400)].map(by_itself), [false, false]);
-        assert!(!uneven("12.5MB/s", sizes(520, 40), DirectOrder::Timetable), "what was asked for");
-        assert!(!uneven("12.5GB/s", sizes(520, 40), DirectOrder::Auto), "no timetable where there are credits");
+        let found =
+            [sizes(520, 0), sizes(520, 5), sizes(520, 40)].map(|list| may_lose_to_small_chunks(&PortLoads::new(&list)));
+        assert_eq!(found, [false, false, true]);
+        assert!(!may_lose_to_small_chunks(&PortLoads::new(&sizes(120, 40))), "two chunks");
         // By hand: 1.25 GB/s in 26 us.
         let chunk = |rate: &str| small_chunk(&Network::from_spec(&format!("star:2,capacity={rate}")).unwrap());
         assert_eq!([chunk("12.5MB/s"), chunk("1.25GB/s")], [16_384, 32_500]);

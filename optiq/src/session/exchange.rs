@@ -12,6 +12,7 @@ use crate::blocks::Blocks;
 use crate::config::Config;
 use crate::constants::EXCHANGES_AT_ONCE;
 use crate::error::Error;
+use optiq_lower::choices::DirectOrder;
 use optiq_lower::constants::ROW_CALLS;
 use optiq_lower::decide::{Decision, multipath};
 use optiq_lower::forecast::CallClass;
@@ -35,6 +36,15 @@ enum Found {
     Entry(Rc<Entry>),
     /// They are to be planned.
     Plan(Cause),
+}
+
+/// One rank's part of an exchange.
+struct Part {
+    schedule: Schedule,
+    /// Its copies, if messages are packed in memory that a host's ranks share.
+    staged: Option<Arc<Staged>>,
+    /// Whether messages go by a timetable; the same on all ranks.
+    in_time: bool,
 }
 
 /// What ranks bring to an agreement beside their blocks.
@@ -410,17 +420,19 @@ impl Session {
                 Some(words) => (Decision::Direct { reason: reason() + words }, None),
             },
         };
-        let (schedule, staged) = self.schedule(fabric, messages, plan.as_ref(), send, receive)?;
+        let Part { schedule, staged, in_time } = self.schedule(fabric, messages, plan.as_ref(), send, receive)?;
         let entry = Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) };
         let Some(plan) = plan else { return Ok(entry) };
         let demands = if self.rank() == Rank(0) && fabric.load.is_some() { plan.demands.clone() } else { Vec::new() };
         let bounds = LinkBounds::of(&plan);
-        let kind = PortLoads::new(&plan.demands).kind();
+        let loads = PortLoads::new(&plan.demands);
+        let kind = loads.kind();
         let (paths, trials) = match tag {
             TRIED => {
-                let in_time = entry.staged.is_none() && !plan.has_classes();
-                let uneven = in_time && timetable::is_uneven(&fabric.left(), &plan.demands, self.config.direct_order);
-                (Paths::Direct, fabric.learning.direct(kind, uneven))
+                // A timetable that was asked for is kept.
+                let by_itself = in_time && self.config.direct_order == DirectOrder::Auto;
+                let small_chunks = by_itself && timetable::may_lose_to_small_chunks(&loads);
+                (Paths::Direct, fabric.learning.direct(kind, small_chunks))
             }
             _ => (Paths::Forwarded, Rc::new(Cell::new(fabric.learning.forwarded(kind)))),
         };
@@ -431,7 +443,7 @@ impl Session {
         Ok(Entry { bounds, trials, kind: Some((paths, kind)), demands, predicted_seconds, ..entry })
     }
 
-    /// This rank's part of a plan, or of direct messages without one, and its copies if messages are packed; collective.
+    /// This rank's part of a plan, or of direct messages without one; collective.
     fn schedule(
         &self,
         fabric: &Fabric,
@@ -439,7 +451,7 @@ impl Session {
         plan: Option<&Plan>,
         send: &Blocks,
         receive: &Blocks,
-    ) -> Result<(Schedule, Option<Arc<Staged>>), Error> {
+    ) -> Result<Part, Error> {
         let me = self.rank();
         let mut paths = lower(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
@@ -491,7 +503,8 @@ impl Session {
             let policy = RelayPolicy { network, placement, model, chunk, congestion_seconds };
             (_, options.chunk) = policy.apply(&mut paths, self.config.legs)?;
         }
-        Ok((Schedule::new(me, self.size(), &paths, &options)?, staged))
+        let schedule = Schedule::new(me, self.size(), &paths, &options)?;
+        Ok(Part { schedule, staged, in_time: timetable.is_some() })
     }
 
     /// The exchange through memory that the ranks of a host share, if that pays and half of all budgets of a host hold

@@ -80,13 +80,13 @@ impl Learning {
         Learned(all.0.into_iter().filter(|(subject, _)| fits(subject)).collect())
     }
 
-    /// The trials of demands of this kind that go directly; of some that are `uneven`, [`FlowControl::SmallChunks`] are tried as well, and first where
-    /// queues are long as far as known. What earlier runs measured of both sides needs no first trial.
-    pub(super) fn direct(&self, kind: DemandKind, uneven: bool) -> Rc<Cell<Trials>> {
+    /// The trials of demands of this kind that go directly. With `small_chunks` ([`FlowControl::SmallChunks`]) these are tried as
+    /// well, and first where queues are long as far as known. What earlier runs measured of both sides needs no first trial.
+    pub(super) fn direct(&self, kind: DemandKind, small_chunks: bool) -> Rc<Cell<Trials>> {
         let mut direct = self.direct.borrow_mut();
         let trials = direct.entry(kind).or_insert_with(|| {
             let flow_control = match self.flow_control.get() {
-                FlowControl::LongQueues if uneven => FlowControl::SmallChunks,
+                FlowControl::LongQueues if small_chunks => FlowControl::SmallChunks,
                 proven => proven,
             };
             let first = Side::first_of_direct(kind, flow_control, self.routers_choose);
@@ -94,7 +94,7 @@ impl Learning {
             let trials = known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first));
             Rc::new(Cell::new(trials.with_flow_controls(flow_controls(kind))))
         });
-        if uneven && matters(kind) {
+        if small_chunks && matters(kind) {
             trials.set(trials.get().with_flow_controls(&FlowControl::ALL));
         }
         Rc::clone(trials)
@@ -133,4 +133,59 @@ fn flow_controls(kind: DemandKind) -> &'static [FlowControl] {
 /// Whether flow control makes a difference to demands of this kind.
 fn matters(kind: DemandKind) -> bool {
     FlowControl::matters(kind.lower_ends()[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use optiq_lower::decide::Decision;
+    use optiq_lower::trials::LinkBounds;
+
+    const KIND: DemandKind = DemandKind { size: 9, fan_out: 3, fan_in: 3, imbalance: 0, is_even: false };
+    const SMALL: DemandKind = DemandKind { size: 3, ..KIND };
+
+    fn first(learning: &Learning, kind: DemandKind, small_chunks: bool) -> Side {
+        learning.direct(kind, small_chunks).get().next(1.02, LinkBounds::default())
+    }
+
+    /// What is kept once these flow controls took this many times the link bound.
+    fn kept(learning: &Learning, times: &[(FlowControl, f64)]) -> FlowControl {
+        let trials = Rc::new(Cell::new(Trials::beginning_with(Side::PLANNED)));
+        let entry = Entry { trials, ..Entry::new(Decision::Mpi { reason: String::new() }, None) };
+        for &(flow_control, bounds) in times {
+            // The first use of a side may have opened connections.
+            (0..2).for_each(|_| entry.record(Side::Planned(flow_control), bounds));
+        }
+        learning.keep(&entry);
+        learning.flow_control.get()
+    }
+
+    #[test]
+    fn small_chunks_come_first_where_a_timetable_may_lose_to_them() {
+        for (kind, small_chunks, expected) in [
+            (KIND, false, Side::PLANNED),
+            (KIND, true, Side::Planned(FlowControl::SmallChunks)),
+            (SMALL, true, Side::Plain),
+        ] {
+            assert_eq!(first(&Learning::default(), kind, small_chunks), expected, "{kind} {small_chunks}");
+        }
+        let adaptive = Learning { routers_choose: true, ..Learning::default() };
+        assert_eq!(first(&adaptive, KIND, true), Side::Plain);
+        let short = Learning { flow_control: Cell::new(FlowControl::ShortQueues), ..Learning::default() };
+        assert_eq!(first(&short, KIND, true), Side::Planned(FlowControl::ShortQueues), "what was measured of queues");
+        // Even demands of the same size have trials of their own.
+        let learning = Learning::default();
+        let trials = learning.direct(KIND, true);
+        assert!(Rc::ptr_eq(&trials, &learning.direct(KIND, false)));
+        assert!(!Rc::ptr_eq(&trials, &learning.direct(DemandKind { is_even: true, ..KIND }, false)));
+    }
+
+    #[test]
+    fn small_chunks_are_not_carried_over_to_other_demands() {
+        use FlowControl::{LongQueues, ShortQueues, SmallChunks};
+        let learning = Learning { flow_control: Cell::new(ShortQueues), ..Learning::default() };
+        assert_eq!(kept(&learning, &[(SmallChunks, 1.0)]), ShortQueues, "compared with nothing");
+        assert_eq!(kept(&learning, &[(SmallChunks, 1.0), (LongQueues, 1.2)]), LongQueues, "queues must be long");
+        assert_eq!(kept(&learning, &[(SmallChunks, 1.5), (ShortQueues, 1.1)]), ShortQueues);
+    }
 }
