@@ -88,6 +88,8 @@ pub struct CaseGroup {
     pub ranks_per_host: u32,
     /// Why these; a sentence.
     pub why: String,
+    /// When they joined a list that was fixed before; no date for those of the list.
+    pub added: Option<String>,
     /// At least one.
     pub cases: Vec<MeasurementCase>,
 }
@@ -114,6 +116,7 @@ struct GroupForm {
     #[serde(default = "one")]
     ranks_per_host: u32,
     why: String,
+    added: Option<String>,
 }
 
 fn one() -> u32 {
@@ -170,8 +173,8 @@ impl GroupForm {
         if cases.is_empty() {
             return Err("it has no cases; topologies, and demands or a list are expected".into());
         }
-        let GroupForm { name, role, platform, ranks_per_host, why, .. } = self;
-        Ok(CaseGroup { name, role, platform, ranks_per_host, why, cases })
+        let GroupForm { name, role, platform, ranks_per_host, why, added, .. } = self;
+        Ok(CaseGroup { name, role, platform, ranks_per_host, why, added, cases })
     }
 }
 
@@ -186,6 +189,11 @@ pub fn parse(text: &str, path: &str) -> Result<Vec<CaseGroup>, Failure> {
         form.group().map_err(|e| Failure::Input(format!("{path}: group \"{name}\": {e}")))
     };
     form.group.into_iter().map(group).collect()
+}
+
+/// When a group of `data/cases.toml` joined a list that was fixed before; nothing for those of the list, and for others.
+pub fn added(name: &str) -> Option<String> {
+    groups().ok()?.into_iter().find(|group| group.name == name)?.added
 }
 
 /// The groups of `data/cases.toml`, in its order.

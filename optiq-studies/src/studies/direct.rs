@@ -7,13 +7,14 @@
 use super::lab::{self, BenchCase, BenchSide, BenchSuite, RATE};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
-use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform, added};
 use crate::selection::Selection;
 use crate::workspace::Workspace;
 use optiq_measure::statistics::{Summary, geometric_mean, median};
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// `mpirun`'s words for Open MPI's pairwise exchange. Its other algorithm, linear, is the one that it takes by itself.
@@ -238,6 +239,7 @@ impl DirectContent {
             let all: Vec<Compared<'_>> = benches.iter().flat_map(|bench| bench.compared()).collect();
             let Some(summary) = summary(&all.iter().collect::<Vec<_>>()) else { continue };
             let _ = write!(page, "\n{heading} {title}\n\n{summary}");
+            page.push_str(&without_added(&benches).unwrap_or_default());
             for bench in benches {
                 let mut table = TextTable::new(&columns(bench.has_sends()));
                 table.rows.extend(bench.compared().map(|c| c.row(bench.has_sends())));
@@ -250,6 +252,17 @@ impl DirectContent {
         }
         page
     }
+}
+
+/// The same of the groups that were there from the beginning, and which came later; `None` if none did.
+fn without_added(benches: &[&DirectBench]) -> Option<String> {
+    let later: BTreeMap<&str, String> =
+        benches.iter().filter_map(|b| Some((b.group.as_str(), added(&b.group)?))).collect();
+    let first = benches.iter().filter(|bench| !later.contains_key(bench.group.as_str()));
+    let cases: Vec<Compared<'_>> = first.flat_map(|bench| bench.compared()).collect();
+    let summary = summary(&cases.iter().collect::<Vec<_>>()).filter(|_| !later.is_empty())?;
+    let names: Vec<String> = later.iter().map(|(group, day)| format!("{group} on {day}")).collect();
+    Some(format!("\nWithout what was added to the list later ({}): {summary}", names.join(", ")))
 }
 
 /// Means and worst cases; `None` without cases.
@@ -342,6 +355,24 @@ pub(super) mod tests {
             "{held_out}"
         );
         assert!(training.contains("2.000 x as fast as the better"), "MPI as it comes is the better one: {training}");
+    }
+
+    #[test]
+    fn means_are_there_without_groups_that_were_added_later_as_well() {
+        let bench = |group: &str, mpi: f64| DirectBench {
+            group: group.into(),
+            role: CaseRole::HeldOut,
+            suite: suite(mpi, 0.2),
+            pairwise: suite(9.0, 9.0),
+            sends: None,
+        };
+        let benches = vec![bench("direct-skew", 0.4), bench("direct-uneven-others", 0.9)];
+        let page = DirectContent { rate: RATE.into(), repetitions: 1, benches }.body();
+        // By hand: the root of 2 times 4.5, and 2.
+        assert!(page.contains("2 cases, geometric means") && page.contains("OPTIQ is 3.000 x"), "{page}");
+        let without =
+            page.split_once("Without what was added to the list later (direct-uneven-others on 2026-11-28): 1 cases");
+        assert!(without.is_some_and(|(_, rest)| rest.contains("OPTIQ is 2.000 x")), "{page}");
     }
 
     #[test]
