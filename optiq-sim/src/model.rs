@@ -239,6 +239,11 @@ pub struct HostModel {
     pub eager_bytes: u64,
     /// When these are granted.
     pub grants: Grants,
+    /// How many bytes of two messages that processes send each other go both ways at a time where MPI sends all messages at once: the rest
+    /// of the higher process's message goes when the lower one's has arrived. Nothing for all of them. Open MPI's TCP component asks for
+    /// what follows the first 192 KiB on the connection that carries the other message, behind its bytes (decisions 088 and 090).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub both_ways_bytes: Option<u64>,
     /// What carries chunks along planned paths unless a caller says otherwise.
     pub chunks_by: Carry,
     /// The size of that request, of its grant, and of confirmations.
@@ -320,6 +325,7 @@ impl Default for HostModel {
             copies_forwarded: false,
             eager_bytes: u64::MAX >> 1,
             grants: Grants::default(),
+            both_ways_bytes: None,
             chunks_by: Carry::default(),
             control_bytes: 32,
         }
@@ -435,6 +441,7 @@ impl Model {
             ("router.lanes", u64::from(router.lanes)),
             ("router.input_speedup", u64::from(router.input_speedup)),
             ("host.control_bytes", host.control_bytes),
+            ("host.both_ways_bytes", host.both_ways_bytes.unwrap_or(1)),
         ];
         if let Some((key, _)) = positive.iter().find(|p| p.1 == 0) {
             return Err(format!("{key} is 0; at least 1 is expected"));
@@ -561,6 +568,7 @@ mod tests {
         assert!(wrong("[link]\npacket_bytes = 0").contains("link.packet_bytes is 0"));
         assert!(wrong("[link]\nefficiency = 0").contains("link.efficiency is 0"));
         assert!(wrong("[host]\nsped = 0").contains("sped"));
+        assert!(wrong("[host]\nboth_ways_bytes = 0").contains("host.both_ways_bytes is 0; at least 1"));
         assert!(wrong("[router.pipeline]\nspeedup = 3").contains("router.pipeline.speedup is 3"));
         assert!(wrong("[router.pipeline]\ncycle_picoseconds = 0").contains("cycle_picoseconds is 0"));
         assert!(wrong("[router]\ndelay_picoseconds = 9\n[router.pipeline]").contains("delay_picoseconds is 9"));

@@ -113,18 +113,25 @@ fn exchanges_and_replays_go_on() {
         Method::Paths { paths, options, order, carry }
     };
     let model = Model::read("bgq").unwrap();
+    let mut one_way_at_a_time = model.clone();
+    one_way_at_a_time.host.both_ways_bytes = Some(100_000);
+    let both_ways = [message(0, 4, 3_000_000), message(4, 0, 2_000_000), message(1, 4, 100)];
+    let exchanged = |model: &Model, messages: &[Message], method: &Method, options: &RunOptions<'_>| -> Ran {
+        let done = exchange(&network, model, messages, method, options)?;
+        // When each host was done is no part of the outcome, but of what is gone on from.
+        let mut all = optiq_net::fingerprint::Hasher::new("done");
+        all.bytes(&done.outcome.fingerprint().0.to_le_bytes());
+        done.done.iter().for_each(|time| all.u64(time.as_picoseconds()));
+        Ok((all.finish(), done.outcome.end, done.outcome.events))
+    };
     for threads in [1, 2] {
         let methods = [chunked(Carry::TwoSided), chunked(Carry::OneSided), Method::Linear, Method::Pairwise];
         for method in &methods {
-            in_pieces(&format!("{method:?}"), threads, 7, &|options| {
-                let done = exchange(&network, &model, &messages, method, options)?;
-                // When each host was done is no part of the outcome, but of what is gone on from.
-                let mut all = optiq_net::fingerprint::Hasher::new("done");
-                all.bytes(&done.outcome.fingerprint().0.to_le_bytes());
-                done.done.iter().for_each(|time| all.u64(time.as_picoseconds()));
-                Ok((all.finish(), done.outcome.end, done.outcome.events))
-            });
+            in_pieces(&format!("{method:?}"), threads, 7, &|options| exchanged(&model, &messages, method, options));
         }
+        in_pieces("one way at a time", threads, 7, &|options| {
+            exchanged(&one_way_at_a_time, &both_ways, &Method::Linear, options)
+        });
         for file in ["ring-allreduce-16.goal", "halo-8.goal"] {
             let file = File::new(env!("CARGO_MANIFEST_DIR")).join("../data/goal").join(file);
             let goal = Goal::read(&file).unwrap();

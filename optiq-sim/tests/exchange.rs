@@ -116,3 +116,31 @@ fn unknown_hosts_are_refused() {
     };
     assert!(text.contains("to host 4; there are 4 hosts"), "{text}");
 }
+
+/// Hosts 0 and 1 send each other 8 MB at 1 GB/s, 0 sends 2 MB to 2: both ways at a time takes 10 ms. Where only 1 MB goes both ways, host 1
+/// sends the 7 MB that are left once 0's 8 MB are there: 17 ms.
+#[test]
+fn directions_of_a_pair_follow_each_other_where_the_model_says_so() {
+    let network = Network::from_spec("star:3,capacity=1GB/s").unwrap();
+    let message = |source, destination, bytes| Message { source, destination, bytes, class: 0 };
+    let messages = [message(0, 1, 8 * MB), message(1, 0, 8 * MB), message(0, 2, 2 * MB)];
+    let run = |both_ways_bytes: Option<u64>, messages: &[Message]| {
+        let mut model = model();
+        model.host.both_ways_bytes = both_ways_bytes;
+        let done = exchange(&network, &model, messages, &Method::Linear, &RunOptions::default()).unwrap();
+        assert!(done.finished());
+        assert_eq!(done.outcome.payload_bytes, messages.iter().map(|m| m.bytes).sum::<u64>());
+        done.done.iter().map(|t| t.seconds() * 1e3).collect::<Vec<f64>>()
+    };
+    let (free, bound) = (run(None, &messages), run(Some(MB), &messages));
+    let near = |times: &[f64], expected: [f64; 3]| {
+        assert!(times.iter().zip(expected).all(|(t, e)| (0.99..1.03).contains(&(t / e))), "{times:?} {expected:?}");
+    };
+    // Host 0's messages take turns: the shorter one has left after twice its time.
+    near(&free, [10.0, 10.0, 4.0]);
+    near(&bound, [17.0, 17.0, 4.0]);
+    // One way alone, or few bytes the other way, are no pair that waits.
+    for messages in [&messages[1..], &[message(0, 1, MB), message(1, 0, 8 * MB)]] {
+        assert_eq!(run(Some(MB), messages), run(None, messages));
+    }
+}

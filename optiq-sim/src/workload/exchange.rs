@@ -34,7 +34,8 @@ pub enum Method {
         /// How chunks travel.
         carry: Carry,
     },
-    /// All messages at once, to the next host first: Open MPI's `basic_linear`, and what Blue Gene/Q does.
+    /// All messages at once, to the next host first: Open MPI's `basic_linear`, and what Blue Gene/Q does. See also
+    /// [`HostModel::both_ways_bytes`](crate::model::HostModel::both_ways_bytes).
     Linear,
     /// In as many steps as there are hosts; in step `i` each sends to the `i`-th after it, receives from the `i`-th before it
     /// and waits for both, also where there are no bytes: `pairwise` of Open MPI and MPICH.
@@ -81,7 +82,8 @@ pub fn exchange(
             let arrivals = ClassArrivals::of_messages(hosts, messages);
             chunks::programs(hosts, model, paths, options, (*order, *carry), (arrivals, &report))?
         }
-        Method::Linear | Method::Pairwise => mpi::programs(hosts, messages, *method == Method::Pairwise, &report),
+        Method::Linear => mpi::all_at_once(hosts, messages, model.host.both_ways_bytes, &report),
+        Method::Pairwise => mpi::pairwise(hosts, messages, &report),
     };
     let options = RunOptions { workload: options.fingerprint_of(&(method, messages)), ..*options };
     let outcome = simulate(network, model, programs, &options);

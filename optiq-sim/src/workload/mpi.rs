@@ -5,47 +5,72 @@ use super::report::{ClassArrivals, SharedReport};
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_trace::codec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A program for each host: by steps of pairs, or all messages at once.
-pub(super) fn programs(
-    hosts: u32,
-    messages: &[Message],
-    pairwise: bool,
-    report: &SharedReport,
-) -> Vec<Box<dyn Program>> {
-    let mut sends: Vec<Vec<(u32, u64)>> = vec![Vec::new(); hosts as usize];
+/// What a host sends: how far on, and how many bytes; to itself last, as a copy.
+type Sends = Vec<(u32, u64)>;
+
+/// The token of the first bytes of a message whose rest goes later.
+const FIRST_BYTES: u64 = 1;
+
+/// What each host sends, and how many messages it receives.
+fn sends(hosts: u32, messages: &[Message]) -> impl Iterator<Item = (Sends, u64)> {
+    let mut sends: Vec<Sends> = vec![Vec::new(); hosts as usize];
     let mut expected = vec![0; hosts as usize];
     for m in messages.iter().filter(|m| m.bytes > 0) {
         sends[m.source as usize].push(((m.destination + hosts - m.source) % hosts, m.bytes));
         expected[m.destination as usize] += 1;
     }
-    let make = |((mut sends, missing), arrivals): ((Vec<(u32, u64)>, u64), ClassArrivals)| -> Box<dyn Program> {
-        // To itself last, as a copy; the others by how far on they are.
-        sends.sort_by_key(|s| s.0);
-        let report = Arc::clone(report);
-        match pairwise {
-            true => {
-                let (early, over) = (BTreeSet::new(), None);
-                Box::new(Steps { hosts, sends, step: 0, open: 0, early, over, arrivals, report })
-            }
-            false => {
-                let (unsent, over) = (sends.len() as u64, Time::ZERO);
-                Box::new(AllAtOnce { hosts, missing, unsent, sends, over, arrivals, report })
-            }
-        }
+    for list in &mut sends {
+        list.sort_by_key(|s| s.0);
+    }
+    sends.into_iter().zip(expected)
+}
+
+/// A program for each host: all messages at once. Of those that two hosts send each other, `both_ways` bytes go both ways at a time.
+pub(super) fn all_at_once(
+    hosts: u32,
+    messages: &[Message],
+    both_ways: Option<u64>,
+    report: &SharedReport,
+) -> Vec<Box<dyn Program>> {
+    let both_ways = both_ways.unwrap_or(u64::MAX);
+    let mut large_from = vec![BTreeSet::new(); hosts as usize];
+    for m in messages.iter().filter(|m| m.bytes > both_ways) {
+        large_from[m.destination as usize].insert(m.source);
+    }
+    let parts = sends(hosts, messages).zip(large_from).zip(ClassArrivals::of_messages(hosts, messages));
+    let make = |(((sends, missing), large_from), arrivals): (((Sends, u64), BTreeSet<u32>), ClassArrivals)| {
+        let (unsent, waiting, over, report) = (sends.len() as u64, BTreeMap::new(), Time::ZERO, Arc::clone(report));
+        let program =
+            AllAtOnce { hosts, both_ways, large_from, missing, unsent, sends, waiting, over, arrivals, report };
+        Box::new(program) as Box<dyn Program>
     };
-    sends.into_iter().zip(expected).zip(ClassArrivals::of_messages(hosts, messages)).map(make).collect()
+    parts.map(make).collect()
+}
+
+/// A program for each host: by steps of pairs.
+pub(super) fn pairwise(hosts: u32, messages: &[Message], report: &SharedReport) -> Vec<Box<dyn Program>> {
+    let make = |((sends, _), arrivals): ((Sends, u64), ClassArrivals)| -> Box<dyn Program> {
+        let (early, over, report) = (BTreeSet::new(), None, Arc::clone(report));
+        Box::new(Steps { hosts, sends, step: 0, open: 0, early, over, arrivals, report })
+    };
+    sends(hosts, messages).zip(ClassArrivals::of_messages(hosts, messages)).map(make).collect()
 }
 
 /// A rank of `Method::Linear`.
 struct AllAtOnce {
     hosts: u32,
-    /// How far on, and how many bytes.
-    sends: Vec<(u32, u64)>,
+    /// See [`crate::model::HostModel::both_ways_bytes`].
+    both_ways: u64,
+    /// Who sends this rank more than that.
+    large_from: BTreeSet<u32>,
+    sends: Sends,
     missing: u64,
     unsent: u64,
+    /// For each rank that sends this one a large message, what goes to it when that has arrived.
+    waiting: BTreeMap<u32, Vec<u64>>,
     /// When it was done.
     over: Time,
     arrivals: ClassArrivals,
@@ -64,19 +89,35 @@ impl AllAtOnce {
 impl Program for AllAtOnce {
     fn start(&mut self, host: &mut Host<'_>) {
         for &(by, bytes) in &self.sends {
-            host.send((host.number() + by) % self.hosts, bytes, 0, Notice::Left);
+            let to = (host.number() + by) % self.hosts;
+            if bytes > self.both_ways && host.number() > to && self.large_from.contains(&to) {
+                host.send(to, self.both_ways, FIRST_BYTES, Notice::Left);
+                self.waiting.entry(to).or_default().push(bytes - self.both_ways);
+            } else {
+                host.send(to, bytes, 0, Notice::Left);
+            }
         }
     }
 
     fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
+        if delivery.token == FIRST_BYTES {
+            return;
+        }
+        if delivery.bytes > self.both_ways {
+            for rest in self.waiting.remove(&delivery.from).into_iter().flatten() {
+                host.send(delivery.from, rest, 0, Notice::Left);
+            }
+        }
         self.arrivals.arrived(delivery.from, host.now(), &self.report);
         self.missing -= 1;
         self.look(host);
     }
 
-    fn sent(&mut self, host: &mut Host<'_>, _: u64) {
-        self.unsent -= 1;
-        self.look(host);
+    fn sent(&mut self, host: &mut Host<'_>, token: u64) {
+        if token != FIRST_BYTES {
+            self.unsent -= 1;
+            self.look(host);
+        }
     }
 
     fn waits_for(&self) -> Option<String> {
@@ -85,12 +126,12 @@ impl Program for AllAtOnce {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(codec::encode(&(self.missing, self.unsent, self.over, self.arrivals.save())))
+        Some(codec::encode(&(self.missing, self.unsent, &self.waiting, self.over, self.arrivals.save())))
     }
 
     fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
         let classes;
-        (self.missing, self.unsent, self.over, classes) = codec::decode(state)?;
+        (self.missing, self.unsent, self.waiting, self.over, classes) = codec::decode(state)?;
         self.arrivals.restore(classes, &self.report);
         self.report.lock().done[host as usize] = self.over;
         Ok(())

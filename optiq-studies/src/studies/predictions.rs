@@ -301,7 +301,9 @@ pub(super) fn section(predictions: &[Prediction]) -> String {
          --model {MODEL}` finds for the same demands: all messages at once for MPI, planner optimal for OPTIQ. Three parameters of the model \
          (`data/sim/{MODEL}.toml`) were fitted on {} on `{}` at {RATE} alone, by `optiq-studies fit-lab`, and frozen; all other cases are held out: other patterns, \
          other networks, another rate, another profile. **Changed on 2026-11-26**: until then the model had been chosen with all cases of two tori in sight, \
-         packets waited at inputs, and the gain was not judged.\n",
+         packets waited at inputs, and the gain was not judged. **Changed on 2026-11-29**: the two directions of a pair follow each other beyond \
+         192 KiB, as in Open MPI (`host.both_ways_bytes`, decision 090); that is not fitted, but it was added after predictions of cases with \
+         such pairs (all-to-all, blocks) were seen to fail, so that these are no held-out evidence for it.\n",
         PROFILES.join(" and "),
         FITTED.1.trim_start_matches("pattern:"),
         FITTED.0,
