@@ -45,7 +45,7 @@ fn every_folder_of_the_corpus_has_a_target() {
 }
 
 /// A seed of an older version is refused at its first bytes, and fuzzing would start from nothing. After a change of the format:
-/// `OPTIQ_BLESS=1 cargo test --release --features mpi --test corpora`.
+/// `OPTIQ_BLESS=1 cargo test --release --workspace --features mpi --test corpora`.
 #[test]
 fn the_seeds_of_checkpoints_are_of_this_version() {
     let whole = targets::a_checkpoint();
