@@ -62,12 +62,12 @@ pub fn order(network: &Network, demands: &[Demand], choice: DirectOrder) -> Dire
     order
 }
 
-/// Whether messages that would go by a timetable are large and differ in size. Ranks change receivers at different times then, and are
+/// Whether messages that go by a timetable, which [`order`] chose by itself, are large and differ in size. Ranks change receivers at different times then, and are
 /// two at a port until the earlier one has gone: where queues are long, small chunks of all messages at once do better
 /// ([`FlowControl::SmallChunks`](optiq_transport::FlowControl::SmallChunks), decision 089).
-pub fn may_lose_to_small_chunks(loads: &PortLoads) -> bool {
+pub fn may_lose_to_small_chunks(loads: &PortLoads, choice: DirectOrder) -> bool {
     let timed_bytes = MOST_TIMED_CHUNKS.saturating_mul(EAGER).saturating_mul(loads.demands as u64);
-    !loads.kind().is_even && loads.bytes() > timed_bytes
+    choice == DirectOrder::Auto && !loads.kind().is_even && loads.bytes() > timed_bytes
 }
 
 /// The size of small chunks on this network, in bytes: on fast links not so small that one is over before a rank has the next one ready.
@@ -291,10 +291,16 @@ mod tests {
     fn large_messages_that_differ_may_do_better_in_small_chunks() {
         // By hand: one receiver of 16 has 4 % more, so that the mean is 0.964 of its load; or 0.5 %.
         let sizes = |kb: u64, per_mille: u64| demands(16, |_, d| kb * (1000 + if d == 3 { per_mille } else { 0 }));
-        let found =
-            [sizes(520, 0), sizes(520, 5), sizes(520, 40)].map(|list| may_lose_to_small_chunks(&PortLoads::new(&list)));
+        let may_lose = |list: &[Demand], choice| may_lose_to_small_chunks(&PortLoads::new(list), choice);
+        let found = [sizes(520, 0), sizes(520, 5), sizes(520, 40)].map(|list| may_lose(&list, DirectOrder::Auto));
         assert_eq!(found, [false, false, true]);
-        assert!(!may_lose_to_small_chunks(&PortLoads::new(&sizes(120, 40))), "two chunks");
+        assert!(!may_lose(&sizes(120, 40), DirectOrder::Auto), "two chunks");
+        assert!(!may_lose(&sizes(520, 40), DirectOrder::Timetable), "what was asked for");
+        // Ports that are idle often, and credits: there is no timetable that could lose.
+        for (rate, list) in [("12.5MB/s", sizes(520, 400)), ("12.5GB/s", sizes(520, 40))] {
+            let network = Network::from_spec(&format!("star:16,capacity={rate}")).unwrap();
+            assert_eq!(order(&network, &list, DirectOrder::Auto), DirectOrder::Proportion, "{rate}");
+        }
         // By hand: 1.25 GB/s in 26 us.
         let chunk = |rate: &str| small_chunk(&Network::from_spec(&format!("star:2,capacity={rate}")).unwrap());
         assert_eq!([chunk("12.5MB/s"), chunk("1.25GB/s")], [16_384, 32_500]);

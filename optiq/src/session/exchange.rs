@@ -12,7 +12,6 @@ use crate::blocks::Blocks;
 use crate::config::Config;
 use crate::constants::EXCHANGES_AT_ONCE;
 use crate::error::Error;
-use optiq_lower::choices::DirectOrder;
 use optiq_lower::constants::ROW_CALLS;
 use optiq_lower::decide::{Decision, multipath};
 use optiq_lower::forecast::CallClass;
@@ -429,9 +428,7 @@ impl Session {
         let kind = loads.kind();
         let (paths, trials) = match tag {
             TRIED => {
-                // A timetable that was asked for is kept.
-                let by_itself = in_time && self.config.direct_order == DirectOrder::Auto;
-                let small_chunks = by_itself && timetable::may_lose_to_small_chunks(&loads);
+                let small_chunks = in_time && timetable::may_lose_to_small_chunks(&loads, self.config.direct_order);
                 (Paths::Direct, fabric.learning.direct(kind, small_chunks))
             }
             _ => (Paths::Forwarded, Rc::new(Cell::new(fabric.learning.forwarded(kind)))),
