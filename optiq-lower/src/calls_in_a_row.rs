@@ -78,6 +78,11 @@ impl CallsInARow {
         self.cost + ROW_CALLS as f64 * longer.max(0.0) <= part * spent
     }
 
+    /// What a call of MPI takes, if that is known.
+    pub(crate) fn plain_time(&self) -> Option<f64> {
+        self.plain.seconds
+    }
+
     /// Whether MPI is faster than planned paths, which must be `min_gain` times as fast; none if that is not known.
     pub(crate) fn plain_is_faster(&self, min_gain: f64) -> Option<bool> {
         let (planned, plain) = self.planned.seconds.zip(self.plain.seconds)?;

@@ -43,8 +43,8 @@ pub struct Agreed {
     pub later: bool,
     /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
     pub seconds_per_call: f64,
-    /// What planning this call took.
-    pub planning_seconds: f64,
+    /// What this call took that another one of its class would take in vain: planning, and what it took longer than without an agreement.
+    pub vain_seconds: f64,
     /// What an agreement takes.
     pub agreement_seconds: f64,
 }
@@ -130,7 +130,7 @@ impl Forecast {
         }
         // In steps, so that large calls among the first ones are noticed soon.
         self.spacing = (2 * self.spacing).min(widest);
-        self.spacing.max(calls(AGREEMENT_SPACING * agreed.planning_seconds)) - 1
+        self.spacing.max(calls(AGREEMENT_SPACING * agreed.vain_seconds)) - 1
     }
 
     /// As many calls of the kind of the last one, which was planned, go to plain MPI without an agreement before the next one.
@@ -168,7 +168,7 @@ mod tests {
             misprediction: false,
             later: false,
             seconds_per_call: 1e-5,
-            planning_seconds: 0.0,
+            vain_seconds: 0.0,
             agreement_seconds: 0.0,
         }
     }
@@ -256,7 +256,7 @@ mod tests {
         }
         let slow = Agreed { seconds_per_call: 0.05, ..agreed(CallClass::Fallback) };
         assert_eq!(forecast.learn(slow), 9);
-        assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 39);
+        assert_eq!(forecast.learn(Agreed { vain_seconds: 0.01, ..slow }), 39);
     }
 
     #[test]

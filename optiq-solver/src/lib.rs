@@ -20,6 +20,7 @@
 
 pub mod bound;
 pub mod candidates;
+mod carried;
 mod checks;
 pub mod constants;
 mod deadline;
@@ -41,6 +42,7 @@ pub mod striping;
 pub mod verdict;
 
 pub use candidates::{CandidateMethod, Candidates};
+pub use carried::carry_over;
 pub use demands::Demand;
 pub use error::{DemandError, PathFileError, PlanError};
 pub use plan::classes::ClassFigures;

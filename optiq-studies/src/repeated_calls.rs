@@ -88,8 +88,8 @@ impl Exchange {
             pays: !matches!(decide(planned, net, &options, &cost), Decision::Mpi { .. }),
             predicted_seconds: predicted_seconds(planned, net, &options, &cost),
             first_of_direct: Side::first_of_direct(loads.kind(), FlowControl::default(), net.routing().is_adaptive()),
-            direct: LinkBounds::of(direct),
-            planned: LinkBounds::of(planned),
+            direct: LinkBounds::of(direct, cost.agreement_seconds),
+            planned: LinkBounds::of(planned, cost.agreement_seconds),
             agreement_seconds: cost.agreement_seconds,
             min_gain: config.min_gain,
         }
@@ -218,7 +218,7 @@ impl Session<'_> {
         let class = if settled { CallClass::Fallback } else { CallClass::Planned };
         let later = matches!(self.kept, Kept::Unplanned { later: true });
         let agreed =
-            Agreed { class, misprediction: false, later, seconds_per_call, planning_seconds: 0.0, agreement_seconds };
+            Agreed { class, misprediction: false, later, seconds_per_call, vain_seconds: 0.0, agreement_seconds };
         let skip = self.forecast.learn(agreed);
         match trials.map(|trials| trials.next(min_gain, bounds)) {
             Some(side @ Side::Planned(_)) => (server, skip, Some(side)),
@@ -240,8 +240,8 @@ mod tests {
             pays,
             predicted_seconds,
             first_of_direct: Side::PLANNED,
-            direct: LinkBounds { planned: 1.0, direct: 1.0 },
-            planned: LinkBounds { planned: 0.5, direct: 1.0 },
+            direct: LinkBounds { agreement: 0.1, ..LinkBounds::default() },
+            planned: LinkBounds { planned: 0.5, direct: 1.0, agreement: 0.1 },
             agreement_seconds: 0.1,
             min_gain: 1.05,
         }

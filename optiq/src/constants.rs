@@ -15,6 +15,14 @@ constants! {
     pub const MOST_PLANNING_SECONDS: f64 = 1.0, "s", "optiq.most_planning_seconds",
         Chosen { reason: "ranks that wait longer look hung; not swept" };
 
+    /// Plans of a session that may be carried over to demands that are nearly the same; more serve programs with more exchanges in turn.
+    pub(crate) const CARRIED_PLANS: usize = 4, "1", "optiq.carried_plans",
+        Chosen { reason: "forward and backward, of two arrays; not swept" };
+
+    /// The most paths of one of them, on rank 0.
+    pub(crate) const CARRIED_PATHS: usize = 1 << 16, "1", "optiq.carried_paths",
+        Derived { from: "some ten megabytes, with a few links and hosts of 8 and 4 bytes a path" };
+
     /// Started exchanges of a session that may move at one time, each of a class of its own; more serve more classes, and divide the
     /// budget of buffer memory further.
     pub(crate) const EXCHANGES_AT_ONCE: usize = 4, "1", "optiq.exchanges_at_once",

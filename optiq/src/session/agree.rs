@@ -138,7 +138,7 @@ impl Session {
             && -took < UNMEASURED
         {
             // Plain MPI could do without an agreement.
-            let agreement = if side == Side::Plain { 0.0 } else { self.agreement_seconds() };
+            let agreement = if side == Side::Plain { 0.0 } else { self.usual_agreement_seconds() };
             entry.record(side, -took as f64 / 1e9 + agreement);
             // A row in which other calls came between says nothing.
             if -in_a_row < UNMEASURED && large != LargeCalls::Mispredicted {
@@ -241,11 +241,11 @@ impl Session {
         agreement: &Agreement,
         class: CallClass,
         later: bool,
-        planning_seconds: f64,
+        vain_seconds: f64,
     ) -> Result<(), Error> {
         let &Agreement { seconds_per_call, misprediction, .. } = agreement;
-        let agreement_seconds = self.agreement_seconds();
-        let agreed = Agreed { class, misprediction, later, seconds_per_call, planning_seconds, agreement_seconds };
+        let agreement_seconds = self.usual_agreement_seconds();
+        let agreed = Agreed { class, misprediction, later, seconds_per_call, vain_seconds, agreement_seconds };
         let (skip, is_usual) = {
             let mut forecast = self.forecast.borrow_mut();
             (forecast.learn(agreed), forecast.is_unplanned())
@@ -272,7 +272,12 @@ impl Session {
         Ok(())
     }
 
-    /// What an agreement takes, as it was calibrated: the same on all ranks.
+    /// What an agreement takes as a rule; the same on all ranks.
+    fn usual_agreement_seconds(&self) -> f64 {
+        self.fabric.as_ref().map_or(0.0, |f| f.usual_agreement_seconds)
+    }
+
+    /// What an agreement takes at least, as it was calibrated: the same on all ranks.
     pub(crate) fn agreement_seconds(&self) -> f64 {
         self.fabric.as_ref().map_or(0.0, |f| f.model.agreement_seconds)
     }

@@ -2,9 +2,10 @@
 
 use super::agree::Agreement;
 use super::arguments::{Arguments, ByMpi};
+use super::calibration::messages_in_a_row;
 use super::outcome::Outcome;
 use super::plans::Row;
-use super::setup::{Fabric, messages_in_a_row};
+use super::setup::Fabric;
 use super::sides::sides_of_each;
 use super::small_calls::{Form, Served, Way};
 use super::state::Session;
@@ -41,8 +42,7 @@ impl Session {
         if !(fits && may_combine && fabric.shared.is_some()) {
             return least;
         }
-        let agreement_seconds = fabric.usual_agreement_seconds.max(fabric.model.agreement_seconds);
-        let usual = CostModel { agreement_seconds, ..fabric.model };
+        let usual = CostModel { agreement_seconds: fabric.usual_agreement_seconds, ..fabric.model };
         usual.least_bytes(fabric.network.unit_capacity())
     }
 

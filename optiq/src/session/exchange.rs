@@ -37,6 +37,22 @@ enum Found {
     Plan(Cause),
 }
 
+/// What was made for demands.
+pub(super) struct Made {
+    pub(super) entry: Entry,
+    /// The plan, if it forwards and was not carried over.
+    plan: Option<Plan>,
+    /// The number of the plan that it was carried over from.
+    base: Option<u64>,
+}
+
+impl From<Entry> for Made {
+    /// Without planned paths.
+    fn from(entry: Entry) -> Self {
+        Self { entry, plan: None, base: None }
+    }
+}
+
 /// One rank's part of an exchange.
 struct Part {
     schedule: Schedule,
@@ -75,6 +91,7 @@ impl Session {
         };
         // Other ranks may wait for what was started, and need this rank's part in it, before they come to agree.
         self.finish_started();
+        self.preparation.set(None);
         let (begun, plans_made) = (Instant::now(), self.plans_made());
         let (agreement, entry) = {
             let terms = Terms { countable: arguments.is_some(), signature, repeated: false, class: 0 };
@@ -124,11 +141,14 @@ impl Session {
                 outcome.map(|o| Outcome { planned: Some(Arc::clone(&entry.decision)), ..o })
             }
         }?;
+        // Demands that are others each time are prepared each time.
+        let preparation = self.preparation.take().filter(|_| side != Side::Plain);
         let seconds = start.elapsed().as_secs_f64();
         if let Some(load) = &fabric.load {
             load.served((&fabric.placement, self.rank()), &entry, (side, seconds), agreement.key);
         }
         let whole_seconds = (self.plans_made() == plans_made).then(|| begun.elapsed().as_secs_f64());
+        let seconds = seconds + preparation.unwrap_or_default();
         self.measured.set(Some(Measured { entry, side, seconds, whole_seconds }));
         if begins_row {
             self.begin_row(signature);
@@ -199,10 +219,12 @@ impl Session {
         // Where load is followed, rank 0 may have news before any call.
         let planned = entry.schedule.is_some() && (fabric.load.is_some() || !(tried && is_settled));
         let class = if planned { CallClass::Planned } else { CallClass::Fallback };
+        // What is agreed on now and then, where MPI is settled on, is slower than without an agreement.
+        let excess_seconds = if is_settled { entry.agreed_excess(self.config.min_gain) } else { 0.0 };
         if class == CallClass::Fallback && !entry.later {
             self.known_fallbacks.borrow_mut().add(signature);
         }
-        self.learn(&agreement, class, entry.later, planning_seconds)?;
+        self.learn(&agreement, class, entry.later, planning_seconds + excess_seconds)?;
         Ok((agreement, Some(entry)))
     }
 
@@ -315,6 +337,7 @@ impl Session {
         receive: &Blocks,
         cause: Cause,
     ) -> Result<Rc<Entry>, Error> {
+        let begun = Instant::now();
         let countable = agreement.countable;
         let messages = self.gather(&send.bytes, agreement.classes.0)?;
         let me = self.rank();
@@ -332,7 +355,15 @@ impl Session {
         };
         let made = self.entry(fabric, &messages, send, receive, beyond, make);
         let entry = match self.usable(made)? {
-            Ok(entry) => {
+            Ok(Made { entry, plan, base }) => {
+                if let Some(plan) = plan {
+                    let plan = (me == Rank(0)).then_some(plan);
+                    self.plans.borrow_mut().keep_base(plan, &entry.trials);
+                }
+                if let Some(number) = base {
+                    self.plans.borrow_mut().use_base(number);
+                    self.preparation.set(Some(begun.elapsed().as_secs_f64()));
+                }
                 if let Some(before) = fabric.before_load(agreement.key).filter(|_| entry.forwards()) {
                     entry.set_mpi_of(&before);
                 }
@@ -365,12 +396,12 @@ impl Session {
         Ok(sources.zip(words.chunks_exact(2)).map(message).collect())
     }
 
-    /// An entry that all ranks could make, or an error on all; collective. The outer error is MPI's.
-    pub(super) fn usable(&self, made: Result<Entry, Error>) -> Result<Result<Entry, Error>, Error> {
+    /// What all ranks could make, or an error on all; collective. The outer error is MPI's.
+    pub(super) fn usable<T>(&self, made: Result<T, Error>) -> Result<Result<T, Error>, Error> {
         let mut usable = [i64::from(made.is_ok())];
         self.comm.all_min(&mut usable)?;
         let elsewhere = || Error::BadPlan("another rank could not use it".into());
-        Ok(made.and_then(|entry| if usable[0] == 1 { Ok(entry) } else { Err(elsewhere()) }))
+        Ok(made.and_then(|made| if usable[0] == 1 { Ok(made) } else { Err(elsewhere()) }))
     }
 
     /// Lets rank 0 decide, by `make` ([`Session::plan_on_rank_0`]), and makes this rank's schedule; collective. What it
@@ -383,7 +414,7 @@ impl Session {
         receive: &Blocks,
         obliged: Option<&str>,
         make: impl FnOnce(&[Demand]) -> Result<Vec<u8>, Error>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<Made, Error> {
         let demands = merge(messages, &fabric.placement).map_err(Error::BadPlan);
         let mut sent_out = Vec::new();
         let mut failure = None;
@@ -402,42 +433,49 @@ impl Session {
         let (&tag, rest) = rest.split_first().ok_or_else(none)?;
         let planning_seconds = f64::from_le_bytes(*seconds);
         let reason = || String::from_utf8_lossy(rest).into_owned();
-        let (predicted_seconds, rest) = match rest.split_first_chunk::<8>().filter(|_| tag == TRIED) {
-            Some((predicted, plan)) => (f64::from_le_bytes(*predicted), plan),
-            None => (f64::INFINITY, rest),
-        };
-        let (decision, plan) = match tag {
+        let (word, decision, plan) = match tag {
             PLANNED | TRIED => {
-                let plan = Plan::from_bytes(rest, &fabric.left()).map_err(|e| Error::BadPlan(e.to_string()))?;
-                (multipath(&plan), Some(plan))
+                let (word, plan) = rest.split_first_chunk::<8>().ok_or_else(none)?;
+                let plan = Plan::from_bytes(plan, &fabric.left()).map_err(|e| Error::BadPlan(e.to_string()))?;
+                (*word, multipath(&plan), Some(plan))
             }
             _ => match obliged {
                 None => {
                     let entry = Entry::new(Decision::Mpi { reason: reason() }, None);
-                    return Ok(Entry { later: tag == LATER, planning_seconds, ..entry });
+                    return Ok(Entry { later: tag == LATER, planning_seconds, ..entry }.into());
                 }
-                Some(words) => (Decision::Direct { reason: reason() + words }, None),
+                Some(words) => ([0; 8], Decision::Direct { reason: reason() + words }, None),
             },
         };
         let Part { schedule, staged, in_time } = self.schedule(fabric, messages, plan.as_ref(), send, receive)?;
         let entry = Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) };
-        let Some(plan) = plan else { return Ok(entry) };
+        let Some(plan) = plan else { return Ok(entry.into()) };
         let demands = if self.rank() == Rank(0) && fabric.load.is_some() { plan.demands.clone() } else { Vec::new() };
-        let bounds = LinkBounds::of(&plan);
+        let bounds = LinkBounds::of(&plan, fabric.usual_agreement_seconds);
         let loads = PortLoads::new(&plan.demands);
         let kind = loads.kind();
+        let (predicted_seconds, base) = match tag {
+            TRIED => (f64::from_le_bytes(word), None),
+            _ => (f64::INFINITY, Some(u64::from_le_bytes(word)).filter(|&base| base > 0)),
+        };
         let (paths, trials) = match tag {
             TRIED => {
                 let small_chunks = in_time && timetable::may_lose_to_small_chunks(&loads, self.config.direct_order);
                 (Paths::Direct, fabric.learning.direct(kind, small_chunks))
             }
-            _ => (Paths::Forwarded, Rc::new(Cell::new(fabric.learning.forwarded(kind)))),
+            _ => {
+                let known = base.and_then(|number| self.plans.borrow().trials_of_base(number));
+                let anew = || Rc::new(Cell::new(fabric.learning.forwarded(kind)));
+                (Paths::Forwarded, known.unwrap_or_else(anew))
+            }
         };
         if tag == TRIED && self.rank() == Rank(0) {
             log::debug!("direct messages, {kind}: {}", trials.get());
         }
         let predicted_seconds = Cell::new(predicted_seconds);
-        Ok(Entry { bounds, trials, kind: Some((paths, kind)), demands, predicted_seconds, ..entry })
+        let entry = Entry { bounds, trials, kind: Some((paths, kind)), demands, predicted_seconds, ..entry };
+        let plan = (paths == Paths::Forwarded && base.is_none()).then_some(plan);
+        Ok(Made { entry, plan, base })
     }
 
     /// This rank's part of a plan, or of direct messages without one; collective.

@@ -53,7 +53,7 @@ impl Session {
         if news.take_over {
             load.take_over(&self.comm)?;
             // What was measured of planned paths was measured beside another load.
-            self.plans.borrow().begin_trials_anew();
+            self.plans.borrow_mut().begin_trials_anew();
         }
         Ok(())
     }
@@ -65,6 +65,7 @@ impl Session {
             model: fabric.model,
             config: self.config.clone(),
             forwarders: fabric.placement.can_forward(),
+            bases: self.plans.borrow().bases(),
         }
     }
 

@@ -19,6 +19,7 @@
 mod advance;
 mod agree;
 mod arguments;
+mod calibration;
 mod call_stack;
 mod calls;
 mod channels;

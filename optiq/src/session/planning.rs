@@ -11,7 +11,8 @@ use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
-use optiq_solver::{Demand, Plan};
+use optiq_solver::planner::optimal::SLACK;
+use optiq_solver::{Demand, Plan, carry_over};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +23,8 @@ pub(super) struct Planning {
     pub(super) config: Config,
     /// A host without a rank cannot forward.
     pub(super) forwarders: Vec<bool>,
+    /// Plans that may be carried over to demands that are nearly the same, with their numbers; the latest one last.
+    pub(super) bases: Vec<(u64, Arc<Plan>)>,
 }
 
 /// What rank 0 sends out, and the plan in it; none if plain MPI is to serve.
@@ -52,22 +55,32 @@ impl Planning {
             }
             BeforePlanning::Plan => {}
         }
-        let planned = pipeline::run(network, demands, &self.plan_options(demands, direct))?;
-        let plan = planned.plan;
+        let (base, plan) = match self.carried_over(demands) {
+            Some((base, plan)) => (base, plan),
+            None => (0, pipeline::run(network, demands, &self.plan_options(demands, direct))?.plan),
+        };
         let pays = match cause {
             Cause::Slower { seconds, .. } => beats(&plan, network, &options, model, *seconds),
             _ => !matches!(decide(&plan, network, &options, model), Decision::Mpi { .. }),
         };
-        let (tag, mut rest, plan) = match pays {
-            true => (PLANNED, Vec::new(), plan),
+        let (tag, word, plan) = match pays {
+            true => (PLANNED, base.to_le_bytes(), plan),
             // Other paths gain little, it seems; what is to be gained over MPI on the fabric's own routes is measured.
             false => {
                 let predicted = predicted_seconds(&plan, network, &options, model);
-                (TRIED, predicted.to_le_bytes().to_vec(), direct_plan(network, demands)?)
+                (TRIED, predicted.to_le_bytes(), direct_plan(network, demands)?)
             }
         };
-        rest.extend(plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?);
-        Ok(Planned { bytes: tagged(start, tag, &rest), plan: Some(plan) })
+        Ok(Planned { bytes: with_plan(start, tag, word, &plan)?, plan: Some(plan) })
+    }
+
+    /// The latest plan that is as good for these demands as one made for them ([`carry_over`]), and the number of the one that it comes from.
+    fn carried_over(&self, demands: &[Demand]) -> Option<(u64, Plan)> {
+        let carry =
+            |(number, plan): &(u64, Arc<Plan>)| Some((*number, carry_over(&self.network, plan, demands, SLACK)?));
+        let carried = self.bases.iter().rev().find_map(carry)?;
+        log::debug!("plan {} is carried over: {} of its bound", carried.0, 1.0 + carried.1.gap());
+        Some(carried)
     }
 
     /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
@@ -111,12 +124,24 @@ pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
     plan::direct_load(network, demands).map_or(0.0, |load| plan::congestion(network, &load))
 }
 
+/// The same with paths that were given.
+pub(super) fn with_given_paths(start: Instant, plan: &Plan) -> Result<Vec<u8>, Error> {
+    with_plan(start, PLANNED, [0; 8], plan)
+}
+
+/// What rank 0 sends out where there is a plan.
+fn with_plan(start: Instant, tag: u8, word: [u8; 8], plan: &Plan) -> Result<Vec<u8>, Error> {
+    let plan = plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?;
+    Ok(tagged(start, tag, &[&word, &plan[..]].concat()))
+}
+
 /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
-pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
+fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
     [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat()
 }
 
 const PLAIN_MPI: u8 = 0;
+/// A plan; before it stands the number of the one that it was carried over from, or 0, eight bytes.
 pub(super) const PLANNED: u8 = 1;
 pub(super) const LATER: u8 = 2;
 /// A plan of the fabric's own routes, which is tried after plain MPI; before it stands what other paths are predicted to take, in seconds,

@@ -1,6 +1,7 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
+use crate::constants::{CARRIED_PATHS, CARRIED_PLANS};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_lower::learned::Paths;
@@ -8,7 +9,7 @@ use optiq_lower::ports::DemandKind;
 use optiq_lower::trials::{LinkBounds, Side, Trials};
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
-use optiq_solver::Demand;
+use optiq_solver::{Demand, Plan};
 use optiq_transport::{FlowControl, Rank, Schedule};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -75,6 +76,11 @@ impl Entry {
         let mut trials = self.trials.get();
         trials.record_in_a_row(side, seconds / self.bounds.direct);
         self.trials.set(trials);
+    }
+
+    /// What a call that ranks agree on takes longer than one of MPI in a row, in seconds; 0 where that is not known.
+    pub(super) fn agreed_excess(&self, min_gain: f64) -> f64 {
+        self.trials.get().agreed_excess(min_gain).unwrap_or_default() * self.bounds.direct
     }
 
     /// What a use took, in seconds.
@@ -276,11 +282,23 @@ pub(super) struct Plans {
     made: u64,
     /// Most recently used last.
     entries: Vec<(Key, Rc<Entry>)>,
+    /// The same, of plans that may be carried over.
+    bases: Vec<Base>,
+}
+
+/// A plan that may be carried over to demands that are nearly the same.
+struct Base {
+    /// Above zero, and the same on all ranks.
+    number: u64,
+    /// On rank 0.
+    plan: Option<Arc<Plan>>,
+    /// Those of its demands, in which all that it is carried over to take part.
+    trials: Rc<Cell<Trials>>,
 }
 
 impl Plans {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit: limit.max(1), made: 0, entries: Vec::new() }
+        Self { limit: limit.max(1), made: 0, entries: Vec::new(), bases: Vec::new() }
     }
 
     /// The entry of this key, which becomes the most recently used.
@@ -292,9 +310,35 @@ impl Plans {
         Some(entry)
     }
 
-    /// Forgets all times of planned paths, which were measured beside another load.
-    pub(super) fn begin_trials_anew(&self) {
+    /// Forgets all times of planned paths, which were measured beside another load, and what was planned beside it.
+    pub(super) fn begin_trials_anew(&mut self) {
+        self.bases.clear();
         self.entries.iter().for_each(|(_, entry)| entry.trials.set(entry.trials.get().anew()));
+    }
+
+    /// A plan may be carried over from now on, which was made as the next one to be added; it is given on rank 0.
+    pub(super) fn keep_base(&mut self, plan: Option<Plan>, trials: &Rc<Cell<Trials>>) {
+        if self.bases.len() == CARRIED_PLANS {
+            self.bases.remove(0);
+        }
+        let few = |plan: &Plan| plan.flows.iter().map(Vec::len).sum::<usize>() <= CARRIED_PATHS;
+        let plan = plan.filter(few).map(Arc::new);
+        self.bases.push(Base { number: self.made + 1, plan, trials: Rc::clone(trials) });
+    }
+
+    /// On rank 0, the plans that may be carried over, with their numbers.
+    pub(super) fn bases(&self) -> Vec<(u64, Arc<Plan>)> {
+        self.bases.iter().filter_map(|base| Some((base.number, Arc::clone(base.plan.as_ref()?)))).collect()
+    }
+
+    /// The trials of the base of this number.
+    pub(super) fn trials_of_base(&self, number: u64) -> Option<Rc<Cell<Trials>>> {
+        self.bases.iter().find(|base| base.number == number).map(|base| Rc::clone(&base.trials))
+    }
+
+    /// The base of this number becomes the most recently used, once all ranks could carry its plan over.
+    pub(super) fn use_base(&mut self, number: u64) {
+        self.bases.sort_by_key(|base| base.number == number);
     }
 
     /// How many were added.
@@ -340,6 +384,23 @@ mod tests {
         plans.add(key(3), entry());
         assert_eq!((has(&plans), plans.made()), ([true, false, true], 4), "one entry of a key");
         assert!(plans.take(key(7)).is_none());
+    }
+
+    #[test]
+    fn the_base_that_was_used_last_is_kept_longest() {
+        let mut plans = Plans::new(9);
+        let trials: Vec<_> = (0..CARRIED_PLANS + 1).map(|_| Rc::<Cell<Trials>>::default()).collect();
+        for own in &trials[..CARRIED_PLANS] {
+            plans.keep_base(None, own);
+            plans.add(Key([plans.made(), 1]), entry());
+        }
+        plans.use_base(1);
+        plans.keep_base(None, &trials[CARRIED_PLANS]);
+        assert!(plans.trials_of_base(1).is_some_and(|own| Rc::ptr_eq(&own, &trials[0])));
+        assert!(plans.trials_of_base(2).is_none() && plans.trials_of_base(3).is_some());
+        assert!(plans.bases().is_empty(), "no rank but 0 has plans");
+        plans.begin_trials_anew();
+        assert!(plans.trials_of_base(1).is_none(), "beside another load");
     }
 
     /// The key of one message among three ranks, of which the others have nothing.

@@ -1,5 +1,6 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
+use super::calibration::{Calibrated, Shape, recalled, recalled_words};
 use super::call_stack;
 use super::channels::{Channels, OpenTransport, open_two_sided};
 use super::guess::{Guess, LocalSetup};
@@ -8,7 +9,6 @@ use super::learning::Learning;
 use super::load::LoadFollower;
 use super::parts::Parts;
 use crate::config::Config;
-use crate::constants::{CALIBRATION_REDUCTIONS, MOST_CALIBRATION_SECONDS};
 use crate::discovery::Found;
 use crate::error::Error;
 use crate::given_transport;
@@ -18,19 +18,17 @@ use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
-use optiq_measure::statistics::median;
 use optiq_net::fingerprint::Fingerprint;
 use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
 use optiq_trace::postcards::{RankHead, RankOptions, RankRecorder};
 use optiq_trace::{TraceOptions, Tracer};
-use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Pull, Reduction, ReductionRecord};
+use optiq_transport::mpi::{Communicator, HostMemory, OneSided, Pull};
 use optiq_transport::{Capabilities, Marked, Rank, Traced, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Network, placement and back end of a session.
 pub(super) struct Fabric {
@@ -65,6 +63,8 @@ struct AgreedSetup {
     traced: bool,
     /// All are to leave postcards, of one chunk in this many.
     postcards_every: Option<u32>,
+    /// What all know of agreements, from another communicator of this shape.
+    recalled: Option<Calibrated>,
 }
 
 impl Fabric {
@@ -110,8 +110,12 @@ impl Fabric {
         let traced = i64::from(config.trace.is_some());
         let alone = i64::from(!comm.shares_processor());
         let every = config.postcards.as_ref().map_or(0, |_| i64::from(config.postcards_every));
-        let mut agreed =
-            [state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone, every, -every];
+        let shape = local.as_ref().ok().and_then(|local| local.as_ref()).map(|(_, placement, ..)| Shape::of(placement));
+        let [r0, r1, r2, r3, r4] = recalled_words(shape);
+        let mut agreed = [
+            state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone, every, -every, r0, r1,
+            r2, r3, r4,
+        ];
         parts.end("network and placement");
         comm.all_min(&mut agreed)?;
         parts.end("agreement");
@@ -128,6 +132,7 @@ impl Fabric {
             alone,
             every,
             every_max,
+            known @ ..,
         ] = agreed;
         let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
         let same = same_network && same_settings && placed == -placed_max;
@@ -142,7 +147,9 @@ impl Fabric {
                     );
                 }
                 let postcards_every = u32::try_from(every).ok().filter(|&n| n > 0 && every == -every_max);
-                let agreed = AgreedSetup { shared_processors: alone == 0, traced: traced == 1, postcards_every };
+                let (shared_processors, traced) = (alone == 0, traced == 1);
+                let recalled = recalled(known, comm.size());
+                let agreed = AgreedSetup { shared_processors, traced, postcards_every, recalled };
                 return Self::on(comm, config, (network, placement, model, guess), agreed, parts).map(Ok);
             }
             Ok(None) if state == 0 => return Ok(Err(asked_for(config))),
@@ -194,14 +201,12 @@ impl Fabric {
         let (transport, tracer) = watch(comm, config, &agreed, transport)?;
         let channels = RefCell::new(Channels::new(transport, open));
         parts.end("transport");
-        let Calibrated { model, usual_agreement_seconds, patient } = match model {
-            Some(model) => {
-                let model = agree_on(comm, model)?;
-                let usual_agreement_seconds = model.agreement_seconds;
-                Calibrated { model, usual_agreement_seconds, patient: agreed.shared_processors }
-            }
-            None => calibrate(comm, agreed.shared_processors)?,
+        let calibrated = match (model, agreed.recalled) {
+            (Some(model), _) => Calibrated::of_file(comm, model, agreed.shared_processors)?,
+            (None, Some(recalled)) => recalled,
+            (None, None) => Calibrated::measure(comm, Shape::of(&placement), agreed.shared_processors)?,
         };
+        let Calibrated { model, usual_agreement_seconds, patient } = calibrated;
         parts.end("cost model");
         let shared = shared_memory(comm, &placement)?.map(RefCell::new);
         parts.end("shared memory");
@@ -326,101 +331,6 @@ fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<Ho
         log::info!("ranks of a host do not share memory; their messages are not gathered");
     }
     Ok(memory)
-}
-
-/// What a session measures when it begins; the same on all ranks.
-struct Calibrated {
-    model: CostModel,
-    /// See [`Fabric`].
-    usual_agreement_seconds: f64,
-    patient: bool,
-}
-
-/// Measures what an agreement costs, and whether agreements should be patient; a message's latency follows from it, as a reduction
-/// and its broadcast take two messages for each doubling of the ranks. Collective.
-fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<Calibrated, Error> {
-    let patient = if shared_processors { reductions(comm, true)? } else { [f64::INFINITY; 3] };
-    // An MPI library that yields is as fast without our help.
-    let own = reductions(comm, false)?;
-    let nanos = |seconds: f64| (seconds.min(1e6) * 1e9).max(1.0) as i64;
-    let mut agreed = [patient, own].map(|[least, mean, median]| [nanos(least), -nanos(mean), -nanos(median)]).concat();
-    comm.all_min(&mut agreed)?;
-    // The longest mean, as ranks that come last to a reduction need not wait in it.
-    let is_patient = -agreed[1] < -agreed[4];
-    let chosen = if is_patient { &agreed[..3] } else { &agreed[3..] };
-    let (least, usual_agreement_seconds) = (chosen[0] as f64 / 1e9, -chosen[2] as f64 / 1e9);
-    let model = CostModel {
-        agreement_seconds: least,
-        latency_seconds: least / messages_in_a_row(comm.size()),
-        ..CostModel::default()
-    };
-    Ok(Calibrated { model, usual_agreement_seconds, patient: is_patient })
-}
-
-/// The messages of an agreement of so many ranks that wait for each other.
-pub(super) fn messages_in_a_row(ranks: u32) -> f64 {
-    f64::from(2 * ranks.next_power_of_two().trailing_zeros().max(1))
-}
-
-/// The shortest of some reductions at this rank, in seconds, and the mean and the median of all but the first, which opens connections;
-/// collective.
-fn reductions(comm: &Communicator, patient: bool) -> Result<[f64; 3], Error> {
-    let mut seconds = Vec::with_capacity(2 * CALIBRATION_REDUCTIONS);
-    let reduction = Reduction::new(patient)?;
-    let began = Instant::now();
-    for _ in 0..2 * CALIBRATION_REDUCTIONS {
-        // All ranks learn how long the one has been at it that began first, so all end after the same one.
-        let mut record = ReductionRecord { minima: [0; MINIMA], sums: [0; 2] };
-        record.minima[0] = -(began.elapsed().as_nanos() as i64);
-        let start = Instant::now();
-        reduction.reduce(comm, &mut record)?;
-        seconds.push(start.elapsed().as_secs_f64());
-        if -record.minima[0] as f64 > MOST_CALIBRATION_SECONDS * 1e9 {
-            break;
-        }
-    }
-    let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-    let later = &seconds[usize::from(seconds.len() > 1)..];
-    Ok([least, later.iter().sum::<f64>() / later.len() as f64, median(later).unwrap_or(least)])
-}
-
-/// The smallest of each rank's parameters.
-fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
-    let nanos = |seconds: f64| (seconds * 1e9).max(1.0) as i64;
-    let CostModel {
-        agreement_seconds,
-        latency_seconds,
-        chunk_seconds,
-        planned_link_efficiency,
-        store_and_forward_link_efficiency,
-        mpi_link_efficiency,
-    } = model;
-    let mut words = [
-        agreement_seconds,
-        latency_seconds,
-        chunk_seconds,
-        planned_link_efficiency,
-        store_and_forward_link_efficiency,
-        mpi_link_efficiency,
-    ]
-    .map(nanos);
-    comm.all_min(&mut words)?;
-    let [
-        agreement_seconds,
-        latency_seconds,
-        chunk_seconds,
-        planned_link_efficiency,
-        store_and_forward_link_efficiency,
-        mpi_link_efficiency,
-    ] = words.map(|w| w as f64 / 1e9);
-    Ok(CostModel {
-        agreement_seconds,
-        latency_seconds,
-        chunk_seconds,
-        planned_link_efficiency,
-        store_and_forward_link_efficiency,
-        mpi_link_efficiency,
-    })
 }
 
 fn asked_for(config: &Config) -> String {

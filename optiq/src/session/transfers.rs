@@ -5,7 +5,7 @@
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
 use super::outcome::Outcome;
-use super::planning::{PLANNED, direct_seconds, tagged};
+use super::planning::{direct_seconds, with_given_paths};
 use super::plans::{Cause, Entry, Key};
 use super::setup::Fabric;
 use super::state::Session;
@@ -170,8 +170,9 @@ impl Session {
             let start = Instant::now();
             let options = self.planning(fabric).plan_options(demands, direct_seconds(network, demands));
             let plan = transfers.plan(network, placement, messages, &options)?;
-            Ok(tagged(start, PLANNED, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?))
+            with_given_paths(start, &plan)
         })
+        .map(|made| made.entry)
     }
 
     /// Messages straight from rank to rank, without a transport.

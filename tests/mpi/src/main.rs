@@ -81,6 +81,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["priorities-wrong"] => priorities::wrong(),
         ["forecasts"] => persistent::forecasts(),
         ["in-turn", plans] => persistent::in_turn(plans),
+        ["nearly-the-same"] => persistent::nearly_the_same(),
         ["checked"] => persistent::checked(),
         ["progress-thread"] => persistent::thread(),
         ["fault", rest @ ..] => faults::run(rest),

@@ -162,15 +162,40 @@ pub fn handles() -> Result<(), String> {
 /// plans are made as are asked for.
 pub fn in_turn(plans: &str) -> Result<(), String> {
     let expected: u64 = plans.parse().map_err(|_| format!("{plans} is no number of plans"))?;
-    let config = optiq::Config::read().usable().map_err(|e| e.to_string())?;
-    // SAFETY: MPI is initialised; the session is dropped before it is finalised.
-    let session = unsafe { optiq::Session::new(world(), config) }.map_err(|e| e.to_string())?;
     let last = size() - 1;
     // One message in each of two: all ranks but its ends have nothing. Then the other way around, and twice as long.
     let messages = [(0, 1, 5000), (1, last, 5000), (1, 0, 5000), (0, 1, 10_000)];
-    for round in 0..12 {
+    let bytes = |round: usize, pair| {
         let (source, destination, bytes) = messages[round % messages.len()];
-        let mut blocks = Blocks::with(|from, to| if (from, to) == (source, destination) { bytes } else { 0 });
+        if pair == (source, destination) { bytes } else { 0 }
+    };
+    match planned_calls(12, bytes)? {
+        made if made == expected => Ok(()),
+        made => Err(format!("{made} plans were made instead of {expected}")),
+    }
+}
+
+/// Two messages, a little longer each time, one of them twice as long from the seventh call on.
+pub fn nearly_the_same() -> Result<(), String> {
+    let bytes = |round: usize, pair: (u32, u32)| {
+        let longer = 4 * round as c_int;
+        match pair {
+            (0, 3) => 200_000 + longer,
+            (1, 4) if round < 6 => 200_000 + longer,
+            (1, 4) => 400_000 + longer,
+            _ => 0,
+        }
+    };
+    planned_calls(9, bytes).map(drop)
+}
+
+/// Calls of a session that planned paths must serve, of so many `bytes` in each call for each pair of ranks; how many plans were made.
+fn planned_calls(calls: usize, bytes: impl Fn(usize, (u32, u32)) -> c_int) -> Result<u64, String> {
+    let config = optiq::Config::read().usable().map_err(|e| e.to_string())?;
+    // SAFETY: MPI is initialised; the session is dropped before it is finalised.
+    let session = unsafe { optiq::Session::new(world(), config) }.map_err(|e| e.to_string())?;
+    for round in 0..calls {
+        let mut blocks = Blocks::with(|from, to| bytes(round, (from, to)));
         blocks.fill(round);
         let wide = |list: &[c_int]| list.iter().map(|&x| x as usize).collect::<Vec<_>>();
         let [counts, displacements] = [&blocks.counts, &blocks.displacements].map(|list| wide(list));
@@ -183,10 +208,7 @@ pub fn in_turn(plans: &str) -> Result<(), String> {
         }
         blocks.arrived(round)?;
     }
-    match session.plans_made() {
-        made if made == expected => Ok(()),
-        made => Err(format!("{made} plans were made instead of {expected}")),
-    }
+    Ok(session.plans_made())
 }
 
 /// Small calls, then large ones, then both in turn: the decisions differ, the bytes are always right.

@@ -546,6 +546,17 @@ fn demand_sets_in_turn_are_planned_once() {
     passes(5, &["in-turn", "12"], &environment("3"));
 }
 
+/// Calls 1 to 6 have one plan, which is carried over; the seventh has another one, and so have those behind it.
+#[test]
+fn plans_are_carried_over_to_demands_that_are_nearly_the_same() {
+    let planned = ("OPTIQ_ALGORITHM", "multipath");
+    let environment = [("OPTIQ_TOPOLOGY", "torus:6"), ("OPTIQ_PLACEMENT", "rank"), planned, ("OPTIQ_LOG", "debug")];
+    let output = passes(6, &["nearly-the-same"], &environment);
+    let carried = |number: u32| output.matches(&format!("plan {number} is carried over")).count();
+    assert_eq!([1, 7].map(carried), [5, 2], "{output}");
+    assert_eq!(output.matches("is carried over").count(), 7, "{output}");
+}
+
 #[test]
 fn counts_are_checked_on_request() {
     let environment = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_CHECK", "1")];

@@ -113,7 +113,7 @@ pub(in crate::jobs) fn plan(
     let executor = Executor::of(model);
     let schedule = ScheduleOptions::default();
     let lowered = lower_planned((seen, model), executor, (&placement, messages), &planned, schedule)?;
-    let bounds = LinkBounds::of(&planned.plan);
+    let bounds = LinkBounds::of(&planned.plan, 0.0);
     let direct = plan::direct_load(network, &planned.plan.demands)?;
     let links = LinkUse::of(&planned.plan.link_load(seen)?, &direct, seen);
     let forwards = bounds.planned < bounds.direct;
