@@ -8,7 +8,7 @@
 //! the side that serves may have lost as much, against something that takes no longer than the plan's link bound, as the trial is
 //! taken to cost: whoever rents skis until the rent adds up to the price never pays more than twice what was necessary (A. Karlin,
 //! M. Manasse, L. Rudolph and D. Sleator, "Competitive Snoopy Caching", Algorithmica 3, 1988). With `t` the times of the
-//! `n` uses of the side that serves, `x` their average and `b` the bound,
+//! `n` uses of the side that serves, `x` their average and `b` the bound, and the agreement where the other side is planned paths,
 //!
 //! ```text
 //!     prices of all first trials so far, this one included  <=  sum t - n b,      price = p x

@@ -5,13 +5,12 @@
 
 use crate::constants::{CALIBRATION_REDUCTIONS, MOST_CALIBRATION_SECONDS};
 use crate::error::Error;
-use optiq_lower::model::CostModel;
+use optiq_lower::model::{CostModel, Parameter};
 use optiq_lower::placement::Placement;
 use optiq_measure::statistics::median;
-use optiq_transport::Rank;
 use optiq_transport::mpi::{Communicator, MINIMA, Reduction, ReductionRecord};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// What a session measures when it begins; the same on all ranks.
@@ -34,8 +33,8 @@ pub(super) struct Shape {
 impl Shape {
     /// That of a session's ranks.
     pub(super) fn of(placement: &Placement) -> Self {
-        let hosts: BTreeSet<_> = (0..placement.len() as u32).map(|rank| placement.host(Rank(rank))).collect();
-        Self { ranks: placement.len() as u32, hosts: hosts.len() as u32 }
+        let hosts = placement.can_forward().into_iter().filter(|&has_rank| has_rank).count();
+        Self { ranks: placement.len() as u32, hosts: hosts as u32 }
     }
 }
 
@@ -126,29 +125,12 @@ fn reductions(comm: &Communicator, patient: bool) -> Result<[f64; 3], Error> {
 
 /// The smallest of each rank's parameters; collective.
 fn agree_on(comm: &Communicator, mut model: CostModel) -> Result<CostModel, Error> {
-    let mut words = parameters(&mut model).map(|seconds| nanos(*seconds));
+    let mut words = Parameter::ALL.map(|parameter| nanos(model.get(parameter)));
     comm.all_min(&mut words)?;
-    parameters(&mut model).into_iter().zip(words).for_each(|(seconds, word)| *seconds = word as f64 / 1e9);
+    for (parameter, word) in Parameter::ALL.into_iter().zip(words) {
+        model.set(parameter, word as f64 / 1e9).map_err(Error::Setup)?;
+    }
     Ok(model)
-}
-
-fn parameters(model: &mut CostModel) -> [&mut f64; 6] {
-    let CostModel {
-        agreement_seconds,
-        latency_seconds,
-        chunk_seconds,
-        planned_link_efficiency,
-        store_and_forward_link_efficiency,
-        mpi_link_efficiency,
-    } = model;
-    [
-        agreement_seconds,
-        latency_seconds,
-        chunk_seconds,
-        planned_link_efficiency,
-        store_and_forward_link_efficiency,
-        mpi_link_efficiency,
-    ]
 }
 
 #[cfg(test)]

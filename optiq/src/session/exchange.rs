@@ -91,7 +91,6 @@ impl Session {
         };
         // Other ranks may wait for what was started, and need this rank's part in it, before they come to agree.
         self.finish_started();
-        self.preparation.set(None);
         let (begun, plans_made) = (Instant::now(), self.plans_made());
         let (agreement, entry) = {
             let terms = Terms { countable: arguments.is_some(), signature, repeated: false, class: 0 };
@@ -141,14 +140,15 @@ impl Session {
                 outcome.map(|o| Outcome { planned: Some(Arc::clone(&entry.decision)), ..o })
             }
         }?;
-        // Demands that are others each time are prepared each time.
-        let preparation = self.preparation.take().filter(|_| side != Side::Plain);
         let seconds = start.elapsed().as_secs_f64();
         if let Some(load) = &fabric.load {
             load.served((&fabric.placement, self.rank()), &entry, (side, seconds), agreement.key);
         }
-        let whole_seconds = (self.plans_made() == plans_made).then(|| begun.elapsed().as_secs_f64());
-        let seconds = seconds + preparation.unwrap_or_default();
+        let is_new = self.plans_made() != plans_made;
+        let whole_seconds = (!is_new).then(|| begun.elapsed().as_secs_f64());
+        // Demands that are others each time are prepared each time.
+        let preparation = if is_new && side != Side::Plain { entry.preparation_seconds } else { 0.0 };
+        let seconds = seconds + preparation;
         self.measured.set(Some(Measured { entry, side, seconds, whole_seconds }));
         if begins_row {
             self.begin_row(signature);
@@ -355,14 +355,14 @@ impl Session {
         };
         let made = self.entry(fabric, &messages, send, receive, beyond, make);
         let entry = match self.usable(made)? {
-            Ok(Made { entry, plan, base }) => {
+            Ok(Made { mut entry, plan, base }) => {
                 if let Some(plan) = plan {
                     let plan = (me == Rank(0)).then_some(plan);
                     self.plans.borrow_mut().keep_base(plan, &entry.trials);
                 }
                 if let Some(number) = base {
                     self.plans.borrow_mut().use_base(number);
-                    self.preparation.set(Some(begun.elapsed().as_secs_f64()));
+                    entry.preparation_seconds = begun.elapsed().as_secs_f64();
                 }
                 if let Some(before) = fabric.before_load(agreement.key).filter(|_| entry.forwards()) {
                     entry.set_mpi_of(&before);

@@ -56,7 +56,7 @@ impl Planning {
             BeforePlanning::Plan => {}
         }
         let (base, plan) = match self.carried_over(demands) {
-            Some((base, plan)) => (base, plan),
+            Some(carried) => carried,
             None => (0, pipeline::run(network, demands, &self.plan_options(demands, direct))?.plan),
         };
         let pays = match cause {
@@ -124,7 +124,7 @@ pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
     plan::direct_load(network, demands).map_or(0.0, |load| plan::congestion(network, &load))
 }
 
-/// The same with paths that were given.
+/// What rank 0 sends out where paths were given.
 pub(super) fn with_given_paths(start: Instant, plan: &Plan) -> Result<Vec<u8>, Error> {
     with_plan(start, PLANNED, [0; 8], plan)
 }

@@ -38,6 +38,8 @@ pub(super) struct Entry {
     pub(super) later: bool,
     /// What making it took on rank 0; the same number on all ranks.
     pub(super) planning_seconds: f64,
+    /// What making it took at this rank, where its plan was carried over; 0 where it was not.
+    pub(super) preparation_seconds: f64,
     /// The link bounds, in seconds.
     pub(super) bounds: LinkBounds,
     /// Shared by all demand sets of a kind where messages go directly.
@@ -109,6 +111,7 @@ impl Entry {
             staged: None,
             later: false,
             planning_seconds: 0.0,
+            preparation_seconds: 0.0,
             bounds: LinkBounds::default(),
             trials: Rc::default(),
             kind: None,

@@ -111,10 +111,10 @@ impl Fabric {
         let alone = i64::from(!comm.shares_processor());
         let every = config.postcards.as_ref().map_or(0, |_| i64::from(config.postcards_every));
         let shape = local.as_ref().ok().and_then(|local| local.as_ref()).map(|(_, placement, ..)| Shape::of(placement));
-        let [r0, r1, r2, r3, r4] = recalled_words(shape);
+        let [known, least, usual, patient, impatient] = recalled_words(shape);
         let mut agreed = [
-            state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone, every, -every, r0, r1,
-            r2, r3, r4,
+            state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone, every, -every, known,
+            least, usual, patient, impatient,
         ];
         parts.end("network and placement");
         comm.all_min(&mut agreed)?;
@@ -132,7 +132,7 @@ impl Fabric {
             alone,
             every,
             every_max,
-            known @ ..,
+            recalled_minima @ ..,
         ] = agreed;
         let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
         let same = same_network && same_settings && placed == -placed_max;
@@ -148,7 +148,7 @@ impl Fabric {
                 }
                 let postcards_every = u32::try_from(every).ok().filter(|&n| n > 0 && every == -every_max);
                 let (shared_processors, traced) = (alone == 0, traced == 1);
-                let recalled = recalled(known, comm.size());
+                let recalled = recalled(recalled_minima, comm.size());
                 let agreed = AgreedSetup { shared_processors, traced, postcards_every, recalled };
                 return Self::on(comm, config, (network, placement, model, guess), agreed, parts).map(Ok);
             }

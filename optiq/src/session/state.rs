@@ -43,8 +43,6 @@ pub struct Session {
     pub(super) fast_path: Arc<FastPath>,
     pub(super) known_fallbacks: RefCell<KnownFallbacks>,
     pub(super) measured: Cell<Option<Measured>>,
-    /// What carrying over a plan for the call that goes on has taken at this rank.
-    pub(super) preparation: Cell<Option<f64>>,
     /// The row of MPI's calls that goes on or was made since the last agreement.
     pub(super) row: Cell<Option<Row>>,
     /// What is said of calls that were not agreed upon.
@@ -141,7 +139,6 @@ impl Session {
             )),
             known_fallbacks: RefCell::default(),
             measured: Cell::new(None),
-            preparation: Cell::new(None),
             row: Cell::new(None),
             unagreed_decision: Arc::new(Decision::Mpi { reason }),
             row_decision: Arc::new(Decision::Mpi {
