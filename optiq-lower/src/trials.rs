@@ -21,7 +21,8 @@
 //! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan forwards and is far from its bound ([`LONG_QUEUES_SHARE`]), after
 //! it otherwise. Times are those that uses really took, outliers included: where packets are lost, one use in two takes several
 //! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, or routers
-//! choose, plain MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the fastest
+//! choose, plain MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound; in that case MPI serves without
+//! agreements, and the schedule has its trial when what MPI leaves has paid for one as above (decision 093). From then on the fastest
 //! serves. The others get further trials whenever all of these together take no more than a hundredth of the time in calls
 //! ([`TRIAL_PART`]).
 //!
@@ -293,10 +294,26 @@ impl Trials {
         planned.times >= 2 && measured(self).zip(measured(before)).is_some_and(|(now, then)| then * min_gain < now)
     }
 
-    /// Whether plain MPI serves for a long time to come.
+    /// The number of the use, from 0, at which another side than the first one may serve.
+    fn first_trial(&self) -> u32 {
+        match self.first {
+            Side::Planned(_) => FIRST_TRIAL,
+            Side::Plain => FIRST_DIRECT_TRIAL,
+        }
+    }
+
+    fn planned_known(&self) -> bool {
+        self.planned.iter().any(|average| average.seconds.is_some())
+    }
+
+    /// Whether plain MPI serves for a long time to come. Where it has left no room for planned paths at their first trial, it does until what it leaves in
+    /// calls that ranks agree on has paid for one: in those it takes longer than in others, in which no rank waits for the last one to begin.
     pub fn is_settled_on_plain(&self, min_gain: f64, bounds: LinkBounds) -> bool {
+        let was_passed_over = self.uses > self.first_trial() && !self.planned_known();
         self.best(min_gain) == Side::Plain
-            && (!self.has_room(min_gain, bounds) || self.untried(bounds).all(|side| side == Side::Plain))
+            && (was_passed_over
+                || !self.has_room(min_gain, bounds)
+                || self.untried(bounds).all(|side| side == Side::Plain))
     }
 
     /// Whether planned paths could be faster than plain MPI if they took no longer than their link bound and the agreement.
@@ -341,12 +358,8 @@ impl Trials {
     /// Who serves the next use.
     pub fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
         let best = self.best_agreed(min_gain);
-        let uses = self.uses;
+        let (uses, first_trial) = (self.uses, self.first_trial());
         self.uses = self.uses.saturating_add(1);
-        let first_trial = match self.first {
-            Side::Planned(_) => FIRST_TRIAL,
-            Side::Plain => FIRST_DIRECT_TRIAL,
-        };
         if uses < first_trial {
             // Also where MPI's time is known from before: one use may have opened connections.
             return self.first;
@@ -354,10 +367,9 @@ impl Trials {
         let Some(seconds) = self.average(best).seconds else { return best };
         let room = self.has_room(min_gain, bounds);
         let untried = self.untried(bounds).find(|side| *side == Side::Plain || room);
-        let planned_known = self.planned.iter().any(|average| average.seconds.is_some());
         match untried {
-            // There was no first trial; plans have one at once or not at all, as what they gain is not known before.
-            Some(side @ Side::Planned(_)) if !planned_known => return if uses == first_trial { side } else { best },
+            // At once, as the third equal call is to take the faster side.
+            Some(side @ Side::Planned(_)) if uses == first_trial && !self.planned_known() => return side,
             Some(side) => {
                 let price = side.price(bounds) * seconds;
                 let affordable = self.prices + price <= self.regret(best, side, bounds);
