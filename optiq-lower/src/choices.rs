@@ -69,6 +69,14 @@ pub enum DirectOrder {
     Auto,
     /// In step with a timetable in which no port serves two others at one time ([`crate::timetable`]).
     Timetable,
+    /// By a timetable of shifts: every host sends to the next one, then to the one after it.
+    Shifts,
+    /// By a timetable in which host `s` sends to `s XOR 1`, then to `s XOR 2`: pairs of hosts exchange with each other.
+    Xor,
+    /// By a timetable that ends at its bound: the matrix of demands as a sum of permutations ([`crate::timetable::Timetable::by_stages`]).
+    Stages,
+    /// When receivers grant it ([`optiq_transport::ScheduleOptions::grants`]).
+    Credits,
     /// All at once, with bytes in flight in proportion to what is to be sent.
     Proportion,
 }
@@ -129,7 +137,15 @@ words!(CombineChoice { Auto = "auto", No = "no", Always = "always" });
 words!(Algorithm { Auto = "auto", Multipath = "multipath", Mpi = "mpi" });
 words!(LegsChoice { Auto = "auto", Planned = "planned", Hops = "hops" });
 words!(TransportChoice { Auto = "auto", TwoSided = "two-sided", OneSided = "one-sided", Pull = "pull" });
-words!(DirectOrder { Auto = "auto", Timetable = "timetable", Proportion = "proportion" });
+words!(DirectOrder {
+    Auto = "auto",
+    Timetable = "timetable",
+    Shifts = "shifts",
+    Xor = "xor",
+    Stages = "stages",
+    Credits = "credits",
+    Proportion = "proportion",
+});
 
 #[cfg(test)]
 mod tests {

@@ -30,6 +30,7 @@ pub mod closed_loop;
 pub mod combining;
 pub mod constants;
 pub mod decide;
+mod decomposition;
 mod error;
 pub mod forecast;
 pub mod gather;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! bytes at one port, and `D` can be reached where messages may be interrupted: this is the preemptive open shop, whose matrix is a
-//! sum of at most `n^2 - 2n + 2` permutations, the stages (Birkhoff and von Neumann; T. Gonzalez and S. Sahni, "Open Shop Scheduling
+//! sum of at most `n^2 - 2n + 2` permutations, the stages (Birkhoff and von Neumann, `decomposition.rs`; T. Gonzalez and S. Sahni, "Open Shop Scheduling
 //! to Minimize Finish Time", Journal of the ACM 23(4), 1976). Exact decompositions end in many short stages, each of which costs a
 //! turn of two progress loops. So the timetable is made by list scheduling: whenever a sending port is free, it turns to the
 //! free receiving port that has most bytes to come, for at most a *quantum*. Between receivers that have as many the next one
@@ -24,7 +24,7 @@ use crate::constants::{BALANCED_PART, CREDITED_BYTES_PER_SECOND, MOST_STEPS, MOS
 use crate::ports::PortLoads;
 use optiq_net::{Network, NodeId};
 use optiq_solver::{Demand, Plan};
-use optiq_transport::{EAGER, ScheduleOptions};
+use optiq_transport::{EAGER, Grants, ScheduleOptions};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -80,22 +80,56 @@ pub fn small_chunk(network: &Network) -> u64 {
 /// When the messages of a plan go, if it has no forwarders and `choice`, or its network and its demands, make it a timetable ([`order`]).
 /// Where some are more urgent than others there is none: those go first, and a timetable has an order of its own.
 pub fn of_plan(network: &Network, plan: &Plan, choice: DirectOrder) -> Option<Timetable> {
-    let is_direct = plan.flows.iter().flatten().all(|flow| flow.stops.len() == 2);
-    if !is_direct || plan.has_classes() || order(network, &plan.demands, choice) != DirectOrder::Timetable {
+    if !is_direct(plan) || plan.has_classes() {
         return None;
     }
-    let mut timetable = Timetable::by_shifts(&plan.demands);
-    if timetable.ends_at > timetable.bound && steps(&plan.demands, EAGER) <= MOST_STEPS {
-        let searched = Timetable::new(&plan.demands, EAGER);
-        if searched.ends_at < timetable.ends_at {
-            timetable = searched;
+    let demands = &plan.demands;
+    let timetable = match order(network, demands, choice) {
+        DirectOrder::Timetable => shortest(demands),
+        DirectOrder::Shifts => Timetable::by_shifts(demands),
+        DirectOrder::Xor => Timetable::by_xor(demands),
+        DirectOrder::Stages if demands.len().saturating_pow(2) as u64 <= MOST_STEPS => Timetable::by_stages(demands),
+        DirectOrder::Stages => {
+            log::warn!("{} messages are too many for exact stages: they go by the shortest timetable", demands.len());
+            shortest(demands)
         }
-    }
+        DirectOrder::Auto | DirectOrder::Credits | DirectOrder::Proportion => return None,
+    };
     let Timetable { turns, ends_at, bound } = &timetable;
     let number = turns.iter().map(Vec::len).sum::<usize>();
     log::debug!("timetable of {number} turns: {ends_at} bytes at a port, at least {bound}");
     let is_good = *ends_at as f64 <= *bound as f64 / BALANCED_PART;
-    (is_good || choice == DirectOrder::Timetable).then_some(timetable)
+    (is_good || choice != DirectOrder::Auto).then_some(timetable)
+}
+
+/// When receivers grant the messages of this plan, by the same choice: where none is forwarded, and if nothing was asked for only where queues
+/// are short, and not if they go by a timetable in which all ports are busy all the time (decision 094).
+pub fn grants(plan: &Plan, choice: DirectOrder, goes_by_timetable: bool) -> Grants {
+    match choice {
+        _ if !is_direct(plan) || plan.has_classes() => Grants::Never,
+        DirectOrder::Credits => Grants::Always,
+        DirectOrder::Auto if goes_by_timetable && PortLoads::new(&plan.demands).balance() >= BALANCED_PART => {
+            Grants::Never
+        }
+        DirectOrder::Auto => Grants::InShortestQueues,
+        _ => Grants::Never,
+    }
+}
+
+fn is_direct(plan: &Plan) -> bool {
+    plan.flows.iter().flatten().all(|flow| flow.stops.len() == 2)
+}
+
+/// By shifts, or by list scheduling where that ends earlier.
+fn shortest(demands: &[Demand]) -> Timetable {
+    let timetable = Timetable::by_shifts(demands);
+    if timetable.ends_at > timetable.bound && steps(demands, EAGER) <= MOST_STEPS {
+        let searched = Timetable::new(demands, EAGER);
+        if searched.ends_at < timetable.ends_at {
+            return searched;
+        }
+    }
+    timetable
 }
 
 /// What list scheduling looks at: each quantum of a sender at all of its demands.
@@ -191,12 +225,22 @@ impl Timetable {
     /// without interruption as soon as its two ports are free. As short as can be where all have one size, and where sizes differ
     /// little nearly so, when turns that end at different times leave a search of quanta with ports that no message needs.
     pub fn by_shifts(demands: &[Demand]) -> Self {
+        Self::by_rounds(demands, |s, d, hosts| (d + hosts - s) % hosts)
+    }
+
+    /// The same by the exclusive or of the hosts' numbers, in whose rounds pairs of hosts exchange with each other (as `MPI_Alltoall` of
+    /// MPICH does for powers of two; R. Thakur, R. Rabenseifner and W. Gropp, 2005).
+    pub fn by_xor(demands: &[Demand]) -> Self {
+        Self::by_rounds(demands, |s, d, _| s ^ d)
+    }
+
+    /// Demands in the order of the rounds that `round` puts them in, by the numbers of sender and receiver and how many hosts there are.
+    fn by_rounds(demands: &[Demand], round: impl Fn(usize, usize, usize) -> usize) -> Self {
         let loads = PortLoads::new(demands);
         let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();
         let number: BTreeMap<NodeId, usize> = hosts.iter().copied().zip(0..).collect();
-        let shift = |d: &Demand| (number[&d.dst] + hosts.len() - number[&d.src]) % hosts.len();
         let mut order: Vec<usize> = (0..demands.len()).collect();
-        order.sort_by_cached_key(|&i| shift(&demands[i]));
+        order.sort_by_cached_key(|&i| round(number[&demands[i].src], number[&demands[i].dst], hosts.len()));
         let mut sender_free_at = vec![0u64; hosts.len()];
         let mut receiver_free_at = sender_free_at.clone();
         let mut turns = vec![Vec::new(); demands.len()];
@@ -228,16 +272,16 @@ fn ports(demands: &[Demand], loads: &PortLoads) -> (Vec<Sender>, Vec<Receiver>, 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn demands(n: u32, bytes: impl Fn(u32, u32) -> u64) -> Vec<Demand> {
+    pub(crate) fn demands(n: u32, bytes: impl Fn(u32, u32) -> u64) -> Vec<Demand> {
         let pairs = (0..n).flat_map(|s| (0..n).map(move |d| (s, d))).filter(|(s, d)| s != d);
         pairs.map(|(s, d)| Demand::new(NodeId(s), NodeId(d), bytes(s, d))).filter(|d| d.bytes > 0).collect()
     }
 
     /// All bytes go, and no port serves two others at one time.
-    fn check(demands: &[Demand], timetable: &Timetable) {
+    pub(crate) fn check(demands: &[Demand], timetable: &Timetable) {
         let mut ports: BTreeMap<(bool, NodeId), Vec<(u64, u64)>> = BTreeMap::new();
         for (d, turns) in demands.iter().zip(&timetable.turns) {
             assert_eq!(turns.iter().map(|t| t.bytes).sum::<u64>(), d.bytes);
@@ -319,6 +363,39 @@ mod tests {
         assert_eq!(starts, [0, 9, 10, 2, 0, 1, 1, 10, 0, 0, 9, 10]);
         // 4 senders look at 3 demands for each of 3 or 12 quanta.
         assert_eq!(steps(&uneven, 1), 3 * (3 * 3 + 11));
+    }
+
+    #[test]
+    fn pairs_exchange_with_each_other() {
+        // By hand: 0 and 1, 2 and 3, then 0 and 2, 1 and 3, then 0 and 3, 1 and 2.
+        let list = demands(4, |_, _| 70);
+        let found = Timetable::by_xor(&list);
+        check(&list, &found);
+        let starts: Vec<u64> = found.turns.iter().map(|turns| turns[0].starts_at / 70).collect();
+        assert_eq!(starts, [0, 1, 2, 0, 2, 1, 1, 2, 0, 2, 1, 0]);
+        // Numbers up to 5 only: some rounds leave hosts idle.
+        let list = demands(5, |_, _| 70);
+        let found = Timetable::by_xor(&list);
+        check(&list, &found);
+        assert!(found.ends_at > found.bound);
+    }
+
+    #[test]
+    fn each_order_is_what_was_asked_for() {
+        use optiq_solver::pipeline::{self, PlanOptions};
+        use optiq_solver::planner::PlannerName;
+        let network = Network::from_spec("star:4,capacity=100Mbit/s").unwrap();
+        let list = demands(4, |s, d| if (s, d) == (0, 1) { 900_000 } else { 100_000 });
+        let options = PlanOptions { planner: PlannerName::Direct, ..PlanOptions::default() };
+        let plan = pipeline::run(&network, &list, &options).unwrap().plan;
+        let found = |choice| of_plan(&network, &plan, choice);
+        assert_eq!(found(DirectOrder::Shifts), Some(Timetable::by_shifts(&list)));
+        assert_eq!(found(DirectOrder::Xor), Some(Timetable::by_xor(&list)));
+        assert_eq!(found(DirectOrder::Stages), Some(Timetable::by_stages(&list)));
+        assert_eq!([DirectOrder::Credits, DirectOrder::Proportion].map(found), [None, None]);
+        let granted =
+            [DirectOrder::Credits, DirectOrder::Auto, DirectOrder::Stages].map(|choice| grants(&plan, choice, false));
+        assert_eq!(granted, [Grants::Always, Grants::InShortestQueues, Grants::Never]);
     }
 
     /// As NAS IS exchanges keys: sizes differ by 3 %.

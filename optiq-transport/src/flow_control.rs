@@ -7,6 +7,9 @@
 //! chunks, and 98 % with small ones. No host can see how long the queues of switches are. So there are four settings, and whoever
 //! runs exchanges measures which one the network takes best (decision 039).
 //!
+//! Where queues are short and ports have different loads, direct messages go in no timetable, and with the setting for the shortest queues
+//! when receivers grant them (`grants.rs`, decision 094).
+//!
 //! A fifth one is for direct messages whose sizes differ, where queues are long: a timetable has ranks wait for each other then, and
 //! without it small chunks from all senders at once keep ports busy (decision 089).
 
@@ -14,7 +17,7 @@ use crate::constants::{
     LEAST_CHUNK, MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT, SHORT_CHUNK, SHORT_IN_FLIGHT_LIMIT, SHORTEST_IN_FLIGHT_LIMIT,
     WINDOW,
 };
-use crate::hop::Hop;
+use crate::hop::{Granted, Hop};
 use crate::schedule::Schedule;
 
 /// See the top of the file.
@@ -29,7 +32,8 @@ pub enum FlowControl {
     MediumQueues,
     /// A quarter of the chunk, and an eighth of the bytes in flight, of those for long queues.
     ShortQueues,
-    /// Two of the smallest chunks in flight on the busiest leg, the least that pipelines; in a timetable one chunk ahead.
+    /// Two of the smallest chunks in flight on the busiest leg, or at the busiest receiver that grants, the least that pipelines; in a timetable
+    /// one chunk ahead.
     ShortestQueues,
 }
 
@@ -88,10 +92,24 @@ impl Schedule {
         let Some((largest, limit)) = flow_control.limits(self) else { return self.clone() };
         let before = self.in_flight_limit();
         let limit = before.min(limit);
-        let in_time = flow_control != FlowControl::SmallChunks;
+        let limited = self.with_hops(Vec::new(), 0, limit);
+        let grants = match flow_control {
+            FlowControl::ShortestQueues => true,
+            FlowControl::LongQueues | FlowControl::MediumQueues | FlowControl::ShortQueues => self.grants_always(),
+            FlowControl::SmallChunks => false,
+        };
         let hop_with = |hop: &Hop| {
             let hop = with_chunks(*hop, largest, (limit, before));
-            Hop { starts_at: hop.starts_at.filter(|_| in_time), ..hop }
+            let in_time = match flow_control {
+                FlowControl::SmallChunks => false,
+                FlowControl::ShortQueues | FlowControl::ShortestQueues => hop.granted.is_none(),
+                FlowControl::LongQueues | FlowControl::MediumQueues => !grants,
+            };
+            let with_unasked = |g: Granted| match grants {
+                true => g.within(limited.granted_limit(g.received), hop.chunk),
+                false => Granted { unasked: None, ..g },
+            };
+            Hop { starts_at: hop.starts_at.filter(|_| in_time), granted: hop.granted.map(with_unasked), ..hop }
         };
         let hops = self.hops().iter().map(hop_with).collect();
         self.with_hops(hops, self.ahead().min(largest), limit)
@@ -122,7 +140,7 @@ mod tests {
     use super::*;
     use crate::constants::EAGER;
     use crate::path::Path;
-    use crate::schedule_options::ScheduleOptions;
+    use crate::schedule_options::{Grants, ScheduleOptions};
     use optiq_trace::ids::{PathId, Rank};
 
     /// Three ranks in a row, of which the one in the middle forwards 1 MB and sends 250 kB of its own.
@@ -173,6 +191,47 @@ mod tests {
         let hop = |flow_control| schedule.with_flow_control(flow_control).hops()[0];
         assert_eq!((hop(FlowControl::ShortQueues).starts_at, hop(FlowControl::ShortQueues).chunk), (Some(7), 16_384));
         assert_eq!((hop(FlowControl::SmallChunks).starts_at, hop(FlowControl::SmallChunks).chunk), (None, 20_000));
+    }
+
+    #[test]
+    fn receivers_grant_where_queues_are_shortest() {
+        let paths = |starts_at: Option<u64>| {
+            let path = |id: u32, from: u32| Path {
+                id: PathId(id),
+                ranks: vec![Rank(from), Rank(4)],
+                bytes: 100_000,
+                source_offset: 0,
+                destination_offset: u64::from(id) * 100_000,
+                starts_at: starts_at.map(|start| start + u64::from(id) * 100_000),
+                class: 0,
+            };
+            [path(0, 0), path(1, 1), path(2, 2), path(3, 3)]
+        };
+        let begin = |starts_at, grants, flow_control| {
+            let options = ScheduleOptions { grants, ..ScheduleOptions::default() };
+            let schedule =
+                Schedule::new(Rank(4), 5, &paths(starts_at), &options).unwrap().with_flow_control(flow_control);
+            let hops = schedule.hops();
+            assert!(hops.iter().all(|hop| hop.is_granted() == hops[0].is_granted()));
+            assert!(hops.iter().all(|hop| hop.starts_at.is_some() == hops[0].starts_at.is_some()));
+            (hops[0].is_granted(), hops[0].starts_at.is_some(), hops.iter().map(|hop| hop.unasked(9)).sum::<u64>())
+        };
+        use FlowControl::{LongQueues, MediumQueues, ShortQueues, ShortestQueues, SmallChunks};
+        for starts_at in [None, Some(0)] {
+            let timed = starts_at.is_some();
+            let of = |grants, flow_control| begin(starts_at, grants, flow_control);
+            assert_eq!(of(Grants::Never, ShortQueues), (false, timed, 4 * 9));
+            assert_eq!(of(Grants::InShortestQueues, LongQueues), (false, timed, 4 * 9));
+            assert_eq!(of(Grants::InShortestQueues, MediumQueues), (false, timed, 4 * 9));
+            assert_eq!(of(Grants::InShortestQueues, ShortQueues), (false, false, 4 * 9));
+            // By hand: 2 chunks of 8 KiB fit 16 KiB, 3 of 16 KiB fit 48 KiB, 3 of 32 KiB fit 96 KiB.
+            assert_eq!(of(Grants::InShortestQueues, ShortestQueues), (true, false, 2));
+            assert_eq!(of(Grants::Always, ShortQueues), (true, false, 3));
+            assert_eq!(of(Grants::Always, MediumQueues), (true, false, 3));
+            assert_eq!(of(Grants::Always, SmallChunks), (false, false, 4 * 9));
+        }
+        assert_eq!(begin(None, Grants::Always, LongQueues), (true, false, 4));
+        assert_eq!(begin(Some(0), Grants::Always, LongQueues), (false, true, 4 * 9));
     }
 
     #[test]

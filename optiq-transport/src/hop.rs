@@ -42,6 +42,26 @@ pub struct Outgoing {
     pub in_flight_limit: u64,
 }
 
+/// Of a path whose chunks may leave when the receiver grants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// Its number among the granted paths that end there, from the next sender before the receiver on.
+    pub place: u32,
+    /// Bytes of all of those paths.
+    pub received: u64,
+    /// How many chunks leave without a grant: 1 or 0, see [`Granted::within`]. `None` while its window alone holds it back.
+    pub unasked: Option<u64>,
+}
+
+impl Granted {
+    /// With `limit` bytes granted at one time, and chunks of `chunk` bytes: so many paths begin unasked as fit the limit together, one at least.
+    #[must_use]
+    pub fn within(self, limit: u64, chunk: u64) -> Self {
+        let fits = self.place == 0 || (u64::from(self.place) + 1).saturating_mul(chunk) <= limit;
+        Self { unasked: Some(fits.into()), ..self }
+    }
+}
+
 /// One path's row in a rank's table: (path, previous, next) as in thesis 4.2.3, with sizes and windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -63,6 +83,8 @@ pub struct Hop {
     pub starts_at: Option<u64>,
     /// As [`crate::Path::class`].
     pub class: u8,
+    /// Its place among the paths whose chunks receivers may grant (`grants.rs`); the same at both ends.
+    pub granted: Option<Granted>,
     /// Where it comes from; `None` at the source.
     pub incoming: Option<Incoming>,
     /// Where it goes; `None` at the destination.
@@ -78,6 +100,16 @@ impl Hop {
     /// Size in bytes of chunk `sequence`.
     pub fn chunk_bytes(&self, sequence: u64) -> u64 {
         self.chunk.min(self.bytes - sequence * self.chunk)
+    }
+
+    /// How many chunks leave before the first credit: a window of `window` chunks, or one or none where the receiver grants them.
+    pub fn unasked(&self, window: u64) -> u64 {
+        self.granted.and_then(|granted| granted.unasked).unwrap_or(window)
+    }
+
+    /// Whether its receiver grants its chunks.
+    pub fn is_granted(&self) -> bool {
+        self.granted.is_some_and(|granted| granted.unasked.is_some())
     }
 
     /// What chunk `sequence` says about itself.

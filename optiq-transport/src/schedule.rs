@@ -24,10 +24,11 @@
 //! and tags without exchanging anything.
 
 use crate::error::TransportError;
-use crate::hop::{Hop, Incoming, Outgoing, Roles, Sink};
+use crate::grants::places;
+use crate::hop::{Granted, Hop, Incoming, Outgoing, Roles, Sink};
 use crate::in_flight::InFlightLimits;
 use crate::path::Path;
-use crate::schedule_options::ScheduleOptions;
+use crate::schedule_options::{Grants, ScheduleOptions};
 use crate::timetable;
 use optiq_trace::ids::{PathId, Rank};
 use std::collections::BTreeMap;
@@ -47,6 +48,8 @@ pub struct Schedule {
     ahead: u64,
     small_chunk: u64,
     in_flight_limit: u64,
+    busiest_end: u64,
+    grants_always: bool,
 }
 
 impl Schedule {
@@ -152,6 +155,16 @@ impl Schedule {
         self.in_flight_limit
     }
 
+    /// Bytes that a rank grants at one time if it receives `bytes` in the exchange, or has in flight of what is granted to it if it sends them.
+    pub(crate) fn granted_limit(&self, bytes: u64) -> u64 {
+        granted_limit(self.in_flight_limit, bytes, self.busiest_end)
+    }
+
+    /// Whether options say [`Grants::Always`].
+    pub(crate) fn grants_always(&self) -> bool {
+        self.grants_always
+    }
+
     /// With other rows for the same paths, which take no more memory.
     pub(crate) fn with_hops(&self, hops: Vec<Hop>, ahead: u64, in_flight_limit: u64) -> Self {
         Self { hops, ahead, in_flight_limit, ..*self }
@@ -167,6 +180,13 @@ impl Schedule {
         }
         roles
     }
+}
+
+/// The part of the in-flight limit that `bytes` are of those of the busiest link.
+fn granted_limit(limit: u64, bytes: u64, busiest: u64) -> u64 {
+    (u128::from(limit) * u128::from(bytes))
+        .checked_div(u128::from(busiest))
+        .map_or(limit, |part| limit.min(part as u64))
 }
 
 /// The part of the budget that each receiver has for each path that it receives on.
@@ -259,9 +279,15 @@ fn assemble(
         ahead: options.ahead,
         small_chunk: options.small_chunk,
         in_flight_limit: limits.most(),
+        busiest_end: limits.busiest_end(),
+        grants_always: options.grants == Grants::Always,
         ..Schedule::default()
     };
     let mut list: Vec<Schedule> = wanted.clone().map(Rank).map(empty).collect();
+    let places = match options.grants {
+        Grants::Never => BTreeMap::new(),
+        Grants::InShortestQueues | Grants::Always => places(sized.iter().map(|&(path, _)| path), ranks),
+    };
     let mut tags: BTreeMap<(Rank, Rank), u32> = BTreeMap::new();
     for &(path, chunk) in sized {
         for leg in path.ranks.windows(2) {
@@ -269,6 +295,10 @@ fn assemble(
         }
         for (here, &rank) in path.ranks.iter().enumerate().filter(|(_, rank)| wanted.contains(&rank.0)) {
             let schedule = &mut list[(rank.0 - wanted.start) as usize];
+            let granted = places.get(&path.id).copied();
+            let from_the_start = options.grants == Grants::Always && path.starts_at.is_none();
+            let limit = |g: Granted| granted_limit(limits.most(), g.received, limits.busiest_end());
+            let granted = granted.map(|g| if from_the_start { g.within(limit(g), chunk) } else { g });
             let tag = |from: Rank, to: Rank| tags[&(from, to)] - 1;
             let incoming = (here > 0).then(|| {
                 let Slots { window, first_byte: slots } = layout.placed[&(rank, path.id)];
@@ -296,6 +326,7 @@ fn assemble(
                 destination_offset: path.destination_offset,
                 starts_at: path.starts_at,
                 class: path.class,
+                granted,
                 incoming,
                 outgoing,
             });

@@ -4,6 +4,19 @@ use crate::capabilities::Capabilities;
 use crate::chunk::{ChunkCost, ChunkRule};
 use crate::constants::{AHEAD, BUDGET, IN_FLIGHT_LIMIT, SHORT_CHUNK, WINDOW};
 
+/// Whether receivers grant the chunks of direct paths: no more than the in-flight limit is granted at
+/// one time by a receiver, to all of its senders together (`grants.rs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grants {
+    /// They do not.
+    #[default]
+    Never,
+    /// With the setting of [`crate::FlowControl`] for the shortest queues; and there is no timetable with either of those for short ones.
+    InShortestQueues,
+    /// With all of them but [`crate::FlowControl::SmallChunks`]; with the one for long queues only where there is no timetable.
+    Always,
+}
+
 /// What shapes a schedule; must be the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleOptions {
@@ -24,6 +37,8 @@ pub struct ScheduleOptions {
     /// How far a rank may be ahead of the oldest chunk of the timetable that it has not sent or received, in bytes; for paths
     /// that have a place in one.
     pub ahead: u64,
+    /// Whether receivers grant the chunks of direct paths.
+    pub grants: Grants,
     /// The largest chunk of [`crate::FlowControl::SmallChunks`], in bytes.
     pub small_chunk: u64,
     /// Bytes on the busiest link, of one link's capacity, where the caller knows: a link can be shared by several
@@ -41,6 +56,7 @@ impl Default for ScheduleOptions {
             in_flight_limit: IN_FLIGHT_LIMIT,
             in_flight_part: 0,
             ahead: AHEAD,
+            grants: Grants::Never,
             small_chunk: SHORT_CHUNK,
             busiest: 0,
         }

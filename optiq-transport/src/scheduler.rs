@@ -11,9 +11,11 @@
 //! ```
 //!
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
-//! when both sides are done no credit is left in flight.
+//! when both sides are done no credit is left in flight. Where receivers grant chunks, one chunk leaves without a credit in place
+//! of `w`, and a credit waits until it fits what the receiver has granted to others (`grants.rs`).
 
 use crate::error::TransportError;
+use crate::grants::{Granting, GrantingState};
 use crate::hop::{Hop, Sink};
 use crate::protocol::{Credit, Post, Region, Transmit};
 use crate::schedule::Schedule;
@@ -135,6 +137,8 @@ pub struct Scheduler<S> {
     to_post: VecDeque<usize>,
     /// Hops that owe credits.
     to_credit: VecDeque<usize>,
+    /// What this rank has granted of the paths that end here.
+    grants: Granting,
     /// What may be sent, per next rank, ascending by rank.
     lanes: Vec<Lane>,
     /// Per hop: its lane. Hops that end here have none and hold 0, which is not used.
@@ -163,12 +167,15 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let classes = list.windows(2).any(|pair| pair[0].class != pair[1].class);
         let departures = Side::new(list, |hop| hop.outgoing.is_some());
         let arrivals = Side::new(list, |hop| hop.incoming.is_some());
+        let of = schedule.borrow();
+        let grants = Granting::new((of.rank(), of.ranks()), list, |bytes| of.granted_limit(bytes));
         let mut scheduler = Self {
             schedule,
             order,
             progress: vec![Progress::default(); hops],
             to_post: VecDeque::new(),
             to_credit: VecDeque::new(),
+            grants,
             lanes: Vec::new(),
             lane_of: vec![0; hops],
             turn: 0,
@@ -194,6 +201,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             scheduler.open_ends += usize::from(hop.incoming.is_some()) + usize::from(hop.outgoing.is_some());
             if hop.incoming.is_some() {
                 scheduler.to_post.push_back(i);
+                scheduler.offer(i);
             } else {
                 scheduler.progress[i].received = hop.chunks();
                 scheduler.enqueue(i);
@@ -205,8 +213,8 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// Its state, for [`Scheduler::restore`].
     pub fn save(&self) -> Vec<u8> {
         let Self { progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use, .. } = self;
-        let state = (progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use);
-        codec::encode(&state)
+        let slots = (slots_in_use, peak_slots_in_use);
+        codec::encode(&(progress, to_post, to_credit, lanes, turn, open_ends, slots, self.grants.state()))
     }
 
     /// Takes over the state of a scheduler of the same schedule, as [`Scheduler::save`] returned it.
@@ -214,14 +222,16 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// # Errors
     /// [`TransportError::Unexpected`] if `state` is not of such a scheduler.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), TransportError> {
-        type State = (Vec<Progress>, VecDeque<usize>, VecDeque<usize>, Vec<Lane>, usize, usize, u64, u64);
+        type State =
+            (Vec<Progress>, VecDeque<usize>, VecDeque<usize>, Vec<Lane>, usize, usize, (u64, u64), GrantingState);
         let decoded: Result<State, _> = codec::decode(state);
         let fits = |s: &State| s.0.len() == self.progress.len() && s.3.len() == self.lanes.len();
         let Some(state) = decoded.ok().filter(fits) else {
             return Err(self.reject("a saved state that is not of its schedule".into(), None));
         };
         (self.progress, self.to_post, self.to_credit, self.lanes, self.turn, self.open_ends, ..) = state;
-        (self.slots_in_use, self.peak_slots_in_use) = (state.6, state.7);
+        (self.slots_in_use, self.peak_slots_in_use) = state.6;
+        self.grants.restore(state.7);
         Ok(())
     }
 
@@ -282,7 +292,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let hops = schedule.hops();
         let i = self.departures.turn(hops, |i| progress[i].sent)?;
         let (hop, p) = (&hops[i], &progress[i]);
-        let credited = hop.outgoing.filter(|o| may_send(o.to)).map_or(0, |o| o.window + p.credited);
+        let credited = hop.outgoing.filter(|o| may_send(o.to)).map_or(0, |o| hop.unasked(o.window) + p.credited);
         if p.sent >= credited {
             return None;
         }
@@ -320,8 +330,14 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let bytes = hop.chunk_bytes(self.progress[i].sent);
         let outgoing = hop.outgoing?;
         let lane = &mut self.lanes[lane];
-        if !may_send(outgoing.to) || !lane.has_room(bytes, outgoing.in_flight_limit) {
+        let is_granted = hop.is_granted();
+        let fits =
+            if is_granted { self.grants.may_send(bytes) } else { lane.has_room(bytes, outgoing.in_flight_limit) };
+        if !may_send(outgoing.to) || !fits {
             return None;
+        }
+        if is_granted {
+            self.grants.sends(bytes);
         }
         lane.next(self.order).pop();
         lane.sent += 1;
@@ -330,8 +346,14 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         Some(i)
     }
 
-    /// The next credit to give back, if one is due.
+    /// The next credit to give, if one is due.
     pub fn poll_credit(&mut self) -> Option<Credit> {
+        if let Some(i) = self.grants.poll() {
+            self.progress[i].acknowledged += 1;
+            self.offer(i);
+            let hop = self.hop(i);
+            return hop.incoming.map(|incoming| Credit { to: incoming.from, path: hop.path, chunks: 1 });
+        }
         while let Some(i) = self.to_credit.pop_front() {
             let hop = self.hop(i);
             let Some(incoming) = hop.incoming else { continue };
@@ -394,6 +416,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         if hop.starts_at.is_none() {
             self.lanes[self.lane_of[i]].in_flight -= hop.chunk_bytes(sequence);
         }
+        if hop.is_granted() {
+            self.grants.confirmed(hop.chunk_bytes(sequence));
+        }
         if p.completed == hop.chunks() {
             self.open_ends -= 1;
         }
@@ -415,7 +440,8 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let i = i.ok_or_else(unexpected)?;
         let hop = self.hop(i);
         let outgoing = hop.outgoing.ok_or_else(unexpected)?;
-        let limit = self.progress[i].credited.checked_add(chunks).and_then(|c| c.checked_add(outgoing.window));
+        let limit =
+            self.progress[i].credited.checked_add(chunks).and_then(|c| c.checked_add(hop.unasked(outgoing.window)));
         if limit.is_none_or(|l| l > hop.chunks()) {
             return Err(unexpected());
         }
@@ -463,7 +489,11 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let hop = self.hop(i);
         let p = &mut self.progress[i];
         let Some(outgoing) = hop.outgoing else { return };
-        if hop.starts_at.is_some() || p.queued || p.sent >= p.received || p.sent >= outgoing.window + p.credited {
+        if hop.starts_at.is_some()
+            || p.queued
+            || p.sent >= p.received
+            || p.sent >= hop.unasked(outgoing.window) + p.credited
+        {
             return;
         }
         p.queued = true;
@@ -482,10 +512,26 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         if p.posted < hop.chunks() {
             self.to_post.push_back(i);
         }
+        if hop.is_granted() {
+            self.grants.received(hop.chunk_bytes(p.freed - 1));
+            self.offer(i);
+            return;
+        }
         let needed = hop.chunks() - incoming.window;
         let due = p.freed.min(needed) - p.acknowledged;
         if due > 0 && (due >= incoming.window.div_ceil(2) || p.freed >= needed) {
             self.to_credit.push_back(i);
+        }
+    }
+
+    /// Lets the next chunk of a path that ends here be granted, if it is not granted yet and has a slot.
+    fn offer(&mut self, i: usize) {
+        let hop = self.hop(i);
+        let p = self.progress[i];
+        let Some(incoming) = hop.incoming.filter(|_| hop.is_granted()) else { return };
+        let granted = hop.unasked(incoming.window) + p.acknowledged;
+        if granted < hop.chunks().min(p.freed + incoming.window) {
+            self.grants.offer(i, &hop, (key_of(&hop, granted), hop.chunk_bytes(granted)));
         }
     }
 
@@ -496,15 +542,15 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let rank = schedule.rank();
         match i.and_then(|i| Some((schedule.hops().get(i)?, self.progress.get(i)?))) {
             Some((hop, p)) => log::warn!(
-                "rank {rank} rejects {what}: of its {} chunks {} are posted, {} received, {} sent, {} completed; {} credits for a \
-                 window of {}",
+                "rank {rank} rejects {what}: of its {} chunks {} are posted, {} received, {} sent, {} completed; {} credits beside {} \
+                 that need none",
                 hop.chunks(),
                 p.posted,
                 p.received,
                 p.sent,
                 p.completed,
                 p.credited,
-                hop.outgoing.map_or(0, |o| o.window),
+                hop.outgoing.map_or(0, |o| hop.unasked(o.window)),
             ),
             None => log::warn!("rank {rank} rejects {what}: it is on {} other paths", schedule.hops().len()),
         }
@@ -522,30 +568,41 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             let in_lane = |i: usize| self.hop(i).outgoing.is_some() && self.hop(i).starts_at.is_none();
             let mine = (0..self.progress.len()).filter(|&i| in_lane(i) && self.lane_of[i] == l);
             let sizes: Vec<u64> = mine.clone().flat_map(sent).map(|(i, s)| self.hop(i).chunk_bytes(s)).collect();
+            let grants_any = mine.clone().any(|i| self.hop(i).is_granted());
             let longest = sizes.iter().copied().max().unwrap_or(0);
             assert_eq!(lane.in_flight, sizes.iter().sum::<u64>());
             for i in mine {
-                let fits = self.hop(i).outgoing.is_some_and(|o| lane.in_flight <= o.in_flight_limit + longest);
-                assert!(sizes.len() <= 1 || fits);
+                let fits =
+                    self.hop(i).outgoing.is_some_and(|o| lane.in_flight <= o.in_flight_limit.saturating_add(longest));
+                assert!(sizes.len() <= 1 || fits || grants_any);
             }
             for Reverse((_, i)) in lane.forward.iter().chain(&lane.local) {
                 *queued.entry(*i).or_default() += 1;
             }
         }
+        let (mut expected, mut granted_sent) = (0, 0);
         for (i, (hop, p)) in self.schedule.borrow().hops().iter().zip(&self.progress).enumerate() {
             let n = hop.chunks();
+            if hop.is_granted() {
+                granted_sent += (p.completed..p.sent).map(|sequence| hop.chunk_bytes(sequence)).sum::<u64>();
+            }
+            if let Some(incoming) = hop.incoming.filter(|_| hop.is_granted()) {
+                let may_come = p.received..hop.unasked(incoming.window) + p.acknowledged;
+                expected += may_come.map(|sequence| hop.chunk_bytes(sequence)).sum::<u64>();
+            }
             if let Some(incoming) = hop.incoming {
                 assert!(p.freed <= p.received && p.received <= p.posted);
                 assert!(p.posted <= n.min(p.freed + incoming.window));
-                assert!(p.acknowledged <= n - incoming.window);
+                assert!(p.acknowledged <= n - hop.unasked(incoming.window));
+                assert!(hop.unasked(incoming.window) + p.acknowledged <= p.freed + incoming.window);
             }
             if let Some(outgoing) = hop.outgoing {
                 assert!(p.completed <= p.sent && p.sent <= p.received);
-                assert!(
-                    p.sent <= outgoing.window + p.credited && outgoing.window + p.credited <= n.max(outgoing.window)
-                );
+                let window = hop.unasked(outgoing.window);
+                assert!(p.sent <= window + p.credited && window + p.credited <= n.max(window));
             }
             assert_eq!(queued.get(&i).copied().unwrap_or(0), usize::from(p.queued));
         }
+        assert_eq!((expected, granted_sent), self.grants.expected_and_sent());
     }
 }

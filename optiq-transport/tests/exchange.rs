@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use optiq_transport::{
-    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Path, PathId, Progress, QueueOrder,
-    Rank, Running, Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute, mesh, paced_mesh,
+    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, FlowControl, Grants, LinkMap, Memory, Path, PathId,
+    Progress, QueueOrder, Rank, Running, Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute,
+    mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ fn run<T: Transport + Send>(
     ends: Vec<T>,
     paths: &[Path],
     options: &ScheduleOptions,
-    order: QueueOrder,
+    (order, flow_control): (QueueOrder, FlowControl),
 ) -> Vec<Outcome> {
     let ranks = ends.len() as u32;
     let extent = |of: fn(&Path) -> (Rank, u64), r| {
@@ -41,7 +42,7 @@ fn run<T: Transport + Send>(
                     let length = extent(|p| (p.source(), p.source_offset + p.bytes), rank);
                     let send: Vec<u8> = (0..length).map(|i| byte_of(rank, i as u64)).collect();
                     let mut receive = vec![0xee; extent(|p| (p.destination(), p.destination_offset + p.bytes), rank)];
-                    let schedule = Schedule::new(rank, ranks, paths, options)?;
+                    let schedule = Schedule::new(rank, ranks, paths, options)?.with_flow_control(flow_control);
                     let run = ExecuteOptions {
                         order,
                         give_up_after: Some(Duration::from_secs(20)),
@@ -120,6 +121,8 @@ proptest! {
         window in 1u64..6,
         in_flight_limit in prop_oneof![Just(0u64), 1u64..5000],
         ahead in 0u64..2000,
+        grants in prop_oneof![Just(Grants::Never), Just(Grants::InShortestQueues), Just(Grants::Always)],
+        flow_control in prop::sample::select(FlowControl::ALL.to_vec()),
         order in prop_oneof![
             Just(QueueOrder::ForwardFirst), Just(QueueOrder::LocalFirst), Just(QueueOrder::RoundRobin), Just(QueueOrder::Proportional)
         ],
@@ -127,13 +130,13 @@ proptest! {
     ) {
         // 14 paths at most, so 14 bytes always hold one byte of each.
         let options =
-            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, in_flight_limit, ahead, ..ScheduleOptions::default() };
+            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, in_flight_limit, ahead, grants, ..ScheduleOptions::default() };
         let late = |(end, rank)| {
             let mut delays = delays.iter().copied().cycle().skip(rank);
             Delayed::new(end, move || delays.next().unwrap_or(0))
         };
         let ends = mesh(5).into_iter().zip(0..).map(late).collect();
-        let outcomes = run(ends, &paths, &options, order);
+        let outcomes = run(ends, &paths, &options, (order, flow_control));
         verify(&paths, &outcomes);
         let relayed: u64 = paths.iter().map(|p| p.bytes * (p.ranks.len() as u64 - 2)).sum();
         let forwarded: u64 = outcomes.iter().map(|o| o.as_ref().unwrap().1.bytes_forwarded).sum();
@@ -230,7 +233,8 @@ fn a_paced_link_takes_at_least_its_time() {
     let paths = [path(0, &[0, 1, 2], 20_000)];
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), ..Default::default() };
     let start = Instant::now();
-    let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, QueueOrder::default());
+    let outcomes =
+        run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, <(QueueOrder, FlowControl)>::default());
     assert!(start.elapsed() >= Duration::from_millis(40));
     verify(&paths, &outcomes);
 }

@@ -196,6 +196,7 @@ pub(crate) fn lower_planned(
     );
     let predicted = relays.predict(&paths, chosen, chunk);
     options.chunk = chunk;
+    options.grants = timetable::grants(&planned.plan, direct_order, timetable.is_some());
     if carry == Carry::OneSided {
         options.in_flight_part = in_flight_part;
     }

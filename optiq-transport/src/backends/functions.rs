@@ -211,7 +211,7 @@ impl ByFunctions {
 
 /// The credits that the sender of a path waits for.
 fn credits(hop: &Hop) -> u64 {
-    hop.outgoing.map_or(0, |outgoing| hop.chunks().saturating_sub(outgoing.window))
+    hop.outgoing.map_or(0, |outgoing| hop.chunks().saturating_sub(hop.unasked(outgoing.window)))
 }
 
 impl Transport for ByFunctions {

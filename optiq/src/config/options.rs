@@ -162,9 +162,9 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_DIRECT_ORDER",
-        takes: "auto | timetable | proportion",
+        takes: "auto | timetable | shifts | xor | stages | credits | proportion",
         default: "auto",
-        doc: "Who sends to whom when, where messages go directly: in step with a timetable in which no port serves two others at one time, or all at once with bytes in flight in proportion; auto takes the timetable for small messages and where all ports have about the same load, on networks of less than 1.5 GB/s only.",
+        doc: "Who sends to whom when, where messages go directly: in step with a timetable in which no port serves two others at one time (the shortest that is found; or by shifts, by exclusive or of host numbers, or in the exact stages of a Birkhoff decomposition), when receivers grant it (credits), or all at once with bytes in flight in proportion; auto takes the timetable for small messages and where all ports have about the same load, on networks of less than 1.5 GB/s only.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.direct_order, parsed(v)?),
     },

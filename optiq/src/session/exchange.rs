@@ -23,7 +23,7 @@ use optiq_lower::relays::RelayPolicy;
 use optiq_lower::timetable;
 use optiq_lower::trials::{LinkBounds, Side};
 use optiq_solver::{Demand, Plan};
-use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
+use optiq_transport::{Execution, Grants, Rank, Schedule, ScheduleOptions};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -507,6 +507,8 @@ impl Session {
         if let Some(timetable) = &timetable {
             paths = lower_by_timetable(timetable, messages, &fabric.placement).map_err(Error::BadPlan)?;
         }
+        options.grants =
+            direct.map_or(Grants::Never, |plan| timetable::grants(plan, self.config.direct_order, timetable.is_some()));
         let staged = match gathered {
             Some(gathered) => {
                 if me == Rank(0) {

@@ -110,8 +110,8 @@ pub struct Arguments {
     #[arg(long, value_name = "WHERE", default_value = "auto", value_parser = legs)]
     legs: LegsChoice,
     /// Who sends to whom when, where a plan has no forwarders: in step with a timetable in which no port serves two others at one
-    /// time (timetable), all at once (proportion), or by the network's rate and the messages' sizes
-    /// and balance, as the library does (auto)
+    /// time (the shortest that is found, timetable; shifts, xor, or exact stages), when receivers grant it (credits), all at once
+    /// (proportion), or by the network's rate and the messages' sizes and balance, as the library does (auto)
     #[arg(long, value_name = "ORDER", default_value = "proportion", value_parser = direct_order)]
     direct_order: DirectOrder,
     /// What carries chunks: messages, by rendezvous where they are large (two-sided), puts into memory that was promised
@@ -214,7 +214,7 @@ fn legs(text: &str) -> Result<LegsChoice, String> {
 }
 
 fn direct_order(text: &str) -> Result<DirectOrder, String> {
-    text.parse().map_err(|()| "auto, timetable or proportion is expected".into())
+    text.parse().map_err(|()| "auto, timetable, shifts, xor, stages, credits or proportion is expected".into())
 }
 
 /// MPI's own algorithms for an alltoallv.
