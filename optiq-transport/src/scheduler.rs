@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
-//! when both sides are done no credit is left in flight. Where receivers grant chunks, one chunk leaves without a credit in place
+//! when both sides are done no credit is left in flight. Where receivers grant chunks, one or none leaves without a credit in place
 //! of `w`, and a credit waits until it fits what the receiver has granted to others (`grants.rs`).
 
 use crate::error::TransportError;
