@@ -14,10 +14,9 @@
 //! matching begins with one that is nearly perfect.
 
 use crate::ports::PortLoads;
-use crate::timetable::{Timetable, Turn};
-use optiq_net::NodeId;
+use crate::timetable::{Timetable, Turn, extend, host_numbers};
 use optiq_solver::Demand;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Pairs of hosts by the bytes that are left of them.
 struct Matrix {
@@ -87,10 +86,9 @@ impl Timetable {
     pub fn by_stages(demands: &[Demand]) -> Self {
         let loads = PortLoads::new(demands);
         let bound = loads.busiest();
-        let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();
-        let number: BTreeMap<NodeId, usize> = hosts.iter().copied().zip(0..).collect();
+        let number = host_numbers(&loads);
         let pairs: Vec<(usize, usize)> = demands.iter().map(|d| (number[&d.src], number[&d.dst])).collect();
-        let n = hosts.len();
+        let n = number.len();
         let demand_of: BTreeMap<(usize, usize), usize> = pairs.iter().copied().zip(0..).collect();
         let mut matrix = Matrix::new(n, pairs.iter().zip(demands).map(|(&(s, d), demand)| (s, d, demand.bytes)), bound);
         let mut left: Vec<u64> = demands.iter().map(|d| d.bytes).collect();
@@ -110,11 +108,7 @@ impl Timetable {
                 let Some(&i) = demand_of.get(&(s, d)) else { continue };
                 let bytes = stage.min(left[i]);
                 left[i] -= bytes;
-                match turns[i].last_mut().filter(|last| last.starts_at + last.bytes == now) {
-                    Some(last) => last.bytes += bytes,
-                    None if bytes > 0 => turns[i].push(Turn { starts_at: now, bytes }),
-                    None => (),
-                }
+                extend(&mut turns[i], now, bytes);
             }
             now += stage;
         }
@@ -127,6 +121,7 @@ mod tests {
     use super::*;
     use crate::timetable::tests::{check, demands};
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn two_stages_by_hand() {

@@ -211,10 +211,7 @@ impl Timetable {
             }
             let receiver = &mut receivers[receiver_of[i]];
             (receiver.bytes, receiver.free_at) = (receiver.bytes - bytes, end);
-            match turns[i].last_mut().filter(|last| last.starts_at + last.bytes == now) {
-                Some(last) => last.bytes += bytes,
-                None => turns[i].push(Turn { starts_at: now, bytes }),
-            }
+            extend(&mut turns[i], now, bytes);
             ends_at = ends_at.max(end);
             queue.push(Reverse((end, Reverse(sender.bytes), number)));
         }
@@ -237,22 +234,37 @@ impl Timetable {
     /// Demands in the order of the rounds that `round` puts them in, by the numbers of sender and receiver and how many hosts there are.
     fn by_rounds(demands: &[Demand], round: impl Fn(usize, usize, usize) -> usize) -> Self {
         let loads = PortLoads::new(demands);
-        let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();
-        let number: BTreeMap<NodeId, usize> = hosts.iter().copied().zip(0..).collect();
+        let hosts = host_numbers(&loads);
+        let number = |host: &NodeId| hosts[host];
         let mut order: Vec<usize> = (0..demands.len()).collect();
-        order.sort_by_cached_key(|&i| round(number[&demands[i].src], number[&demands[i].dst], hosts.len()));
+        order.sort_by_cached_key(|&i| round(number(&demands[i].src), number(&demands[i].dst), hosts.len()));
         let mut sender_free_at = vec![0u64; hosts.len()];
         let mut receiver_free_at = sender_free_at.clone();
         let mut turns = vec![Vec::new(); demands.len()];
         for i in order {
             let Demand { src, dst, bytes, .. } = demands[i];
-            let (sender, receiver) = (&mut sender_free_at[number[&src]], &mut receiver_free_at[number[&dst]]);
+            let (sender, receiver) = (&mut sender_free_at[number(&src)], &mut receiver_free_at[number(&dst)]);
             let starts_at = (*sender).max(*receiver);
             (*sender, *receiver) = (starts_at + bytes, starts_at + bytes);
             turns[i].push(Turn { starts_at, bytes });
         }
         let ends_at = sender_free_at.into_iter().max().unwrap_or(0);
         Self { turns, ends_at, bound: loads.busiest() }
+    }
+}
+
+/// The hosts that send or receive, numbered in their order.
+pub(crate) fn host_numbers(loads: &PortLoads) -> BTreeMap<NodeId, usize> {
+    let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();
+    hosts.into_iter().zip(0..).collect()
+}
+
+/// Lets `bytes` more go at `now`: in the last turn if it ends then, or else in another one.
+pub(crate) fn extend(turns: &mut Vec<Turn>, now: u64, bytes: u64) {
+    match turns.last_mut().filter(|last| last.starts_at + last.bytes == now) {
+        Some(last) => last.bytes += bytes,
+        None if bytes > 0 => turns.push(Turn { starts_at: now, bytes }),
+        None => (),
     }
 }
 

@@ -42,8 +42,6 @@ enum LimitReason {
 pub(crate) struct InFlightLimits {
     legs: BTreeMap<(Rank, Rank), u64>,
     busiest: u64,
-    /// The same, or the bytes of the busiest rank, as a sender or as a receiver, if that is more.
-    busiest_end: u64,
     most: u64,
     reason: LimitReason,
 }
@@ -58,13 +56,6 @@ impl InFlightLimits {
                 *bytes = bytes.saturating_add(path.bytes);
             }
         }
-        let mut ranks: BTreeMap<(bool, Rank), u64> = BTreeMap::new();
-        for (&(from, to), &carried) in &legs {
-            for end in [(true, from), (false, to)] {
-                let bytes = ranks.entry(end).or_default();
-                *bytes = bytes.saturating_add(carried);
-            }
-        }
         let busiest = legs.values().copied().max().unwrap_or(0).max(options.busiest).max(1);
         // One size for all: the mean over bytes. With each leg's own, legs of large chunks would fill the queues that the
         // confirmations of the others wait in.
@@ -76,8 +67,7 @@ impl InFlightLimits {
             part if part >= two_chunks => LimitReason::Part(options.in_flight_part),
             _ => LimitReason::TwoChunks(chunk),
         };
-        let busiest_end = ranks.into_values().max().unwrap_or(0).max(busiest);
-        Self { legs, busiest, busiest_end, most: options.in_flight_limit.min(part.max(two_chunks)), reason }
+        Self { legs, busiest, most: options.in_flight_limit.min(part.max(two_chunks)), reason }
     }
 
     /// The limit of the busiest leg in bytes.
@@ -85,9 +75,17 @@ impl InFlightLimits {
         self.most
     }
 
-    /// Bytes of the busiest link, as far as is known here: of which a rank's own are the part of the limit that it grants (`grants.rs`).
+    /// Bytes of the busiest link, or of the busiest rank, as a sender or as a receiver, if that is more: of these a rank's own are the part of
+    /// the limit that it grants (`grants.rs`).
     pub(crate) fn busiest_end(&self) -> u64 {
-        self.busiest_end
+        let mut ranks: BTreeMap<(bool, Rank), u64> = BTreeMap::new();
+        for (&(from, to), &carried) in &self.legs {
+            for end in [(true, from), (false, to)] {
+                let bytes = ranks.entry(end).or_default();
+                *bytes = bytes.saturating_add(carried);
+            }
+        }
+        ranks.into_values().fold(self.busiest, u64::max)
     }
 
     /// The limit of a leg in bytes.
@@ -101,7 +99,7 @@ impl InFlightLimits {
 /// What was decided, with its reason and numbers.
 impl fmt::Display for InFlightLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { legs, busiest, most, reason, .. } = self;
+        let Self { legs, busiest, most, reason } = self;
         write!(f, "at most {most} bytes in flight per {busiest} bytes that a leg carries, on {} legs (", legs.len())?;
         match reason {
             LimitReason::Options => write!(f, "the limit that the options set)"),

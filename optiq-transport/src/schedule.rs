@@ -269,6 +269,10 @@ fn assemble(
     options: &ScheduleOptions,
 ) -> Vec<Schedule> {
     let largest_slot_bytes = layout.largest_bytes();
+    let (places, busiest_end) = match options.grants {
+        Grants::Never => (BTreeMap::new(), 0),
+        _ => (places(sized.iter().map(|&(path, _)| path), ranks), limits.busiest_end()),
+    };
     let bytes_of = |of: &BTreeMap<Rank, u64>, rank| of.get(&rank).copied().unwrap_or(0);
     let empty = |rank| Schedule {
         rank,
@@ -279,15 +283,11 @@ fn assemble(
         ahead: options.ahead,
         small_chunk: options.small_chunk,
         in_flight_limit: limits.most(),
-        busiest_end: limits.busiest_end(),
+        busiest_end,
         grants_always: options.grants == Grants::Always,
         ..Schedule::default()
     };
     let mut list: Vec<Schedule> = wanted.clone().map(Rank).map(empty).collect();
-    let places = match options.grants {
-        Grants::Never => BTreeMap::new(),
-        Grants::InShortestQueues | Grants::Always => places(sized.iter().map(|&(path, _)| path), ranks),
-    };
     let mut tags: BTreeMap<(Rank, Rank), u32> = BTreeMap::new();
     for &(path, chunk) in sized {
         for leg in path.ranks.windows(2) {
@@ -297,7 +297,7 @@ fn assemble(
             let schedule = &mut list[(rank.0 - wanted.start) as usize];
             let granted = places.get(&path.id).copied();
             let from_the_start = options.grants == Grants::Always && path.starts_at.is_none();
-            let limit = |g: Granted| granted_limit(limits.most(), g.received, limits.busiest_end());
+            let limit = |g: Granted| granted_limit(limits.most(), g.received, busiest_end);
             let granted = granted.map(|g| if from_the_start { g.within(limit(g), chunk) } else { g });
             let tag = |from: Rank, to: Rank| tags[&(from, to)] - 1;
             let incoming = (here > 0).then(|| {
