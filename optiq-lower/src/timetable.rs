@@ -88,7 +88,7 @@ pub fn of_plan(network: &Network, plan: &Plan, choice: DirectOrder) -> Option<Ti
         DirectOrder::Timetable => shortest(demands),
         DirectOrder::Shifts => Timetable::by_shifts(demands),
         DirectOrder::Xor => Timetable::by_xor(demands),
-        DirectOrder::Stages if demands.len().saturating_pow(2) as u64 <= MOST_STEPS => Timetable::by_stages(demands),
+        DirectOrder::Stages if can_be_decomposed(demands) => Timetable::by_stages(demands),
         DirectOrder::Stages => {
             log::warn!("{} messages are too many for exact stages: they go by the shortest timetable", demands.len());
             shortest(demands)
@@ -114,6 +114,11 @@ pub fn grants(plan: &Plan, choice: DirectOrder, goes_by_timetable: bool) -> Gran
         DirectOrder::Auto => Grants::InShortestQueues,
         _ => Grants::Never,
     }
+}
+
+/// Whether [`DirectOrder::Stages`] decomposes demands exactly; each rank computes for too long if they are more.
+pub fn can_be_decomposed(demands: &[Demand]) -> bool {
+    demands.len().saturating_pow(2) as u64 <= MOST_STEPS
 }
 
 fn is_direct(plan: &Plan) -> bool {

@@ -18,6 +18,7 @@ use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
 use crate::studies::lab_jobs::LabJobsContent;
 use crate::studies::mira::MiraContent;
+use crate::studies::orders::OrdersContent;
 use crate::studies::preload::PreloadContent;
 use crate::studies::profiler::ProfilerContent;
 use crate::studies::profiles::ProfilesContent;
@@ -78,6 +79,8 @@ pub enum StudyContent {
     LabJobs(LabJobsContent),
     /// Direct messages beside MPI's algorithms.
     Direct(DirectContent),
+    /// Orders of direct messages beside each other.
+    Orders(OrdersContent),
     /// Labs that lose, queue and slow down.
     Profiles(ProfilesContent),
     /// Collective file access in labs.
@@ -184,6 +187,7 @@ impl StudyDocument {
             StudyContent::Lab(c) => titled(LabContent::TITLE, &about, &c.body()),
             StudyContent::LabJobs(c) => titled(LabJobsContent::TITLE, &about, &c.body()),
             StudyContent::Direct(c) => titled(DirectContent::TITLE, &about, &c.body()),
+            StudyContent::Orders(c) => titled(OrdersContent::TITLE, &about, &c.body()),
             StudyContent::Profiles(c) => titled(ProfilesContent::TITLE, &about, &c.body()),
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
@@ -227,6 +231,7 @@ impl StudyDocument {
             StudyContent::Lab(_) => LabContent::TITLE.into(),
             StudyContent::LabJobs(_) => LabJobsContent::TITLE.into(),
             StudyContent::Direct(_) => DirectContent::TITLE.into(),
+            StudyContent::Orders(_) => OrdersContent::TITLE.into(),
             StudyContent::Profiles(_) => ProfilesContent::TITLE.into(),
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),

@@ -20,8 +20,8 @@ use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
     adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, combined_simulated,
-    congestion, cures, direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs,
-    race, ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
+    congestion, cures, direct, executor, io, lab, lab_jobs, mira, orders, predictions, preload, profiler, profiles,
+    programs, race, ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -93,6 +93,8 @@ enum Part {
     LabJobs,
     /// Direct messages in labs of 16 hosts, beside MPI's algorithms; about an hour
     Direct,
+    /// Orders of direct messages beside each other, in labs of 16 hosts; about a quarter of an hour
+    Orders,
     /// OPTIQ and MPI where links lose, queue and slow down; about fifty minutes
     Profiles,
     /// Collective file access in a lab; about twenty minutes
@@ -116,7 +118,7 @@ enum Part {
     Transports,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
-    /// Direct messages on simulated networks of up to 1,296 hosts; about twelve minutes
+    /// Direct messages on simulated networks of up to 1,296 hosts; about a quarter of an hour
     Scale,
     /// Nodes of several adapters, in labs and simulated, beside other ways to spread messages over them; about fifteen minutes
     Adapters,
@@ -156,11 +158,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, orders, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
     /// another name that the study has, or several with commas between them; may be given more than once [default: all]
     #[arg(long, value_name = "NAMES", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, adapters and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop, 31 in ranks-per-host]
+    /// Timed runs of either kind in lab, lab-jobs, direct, orders, profiles, io, preload, profiler, programs, race, race-small, ranks-per-host, transports, adapters and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop, 31 in ranks-per-host]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -277,6 +279,7 @@ impl Part {
             Part::Lab => "measure in the lab",
             Part::LabJobs => "run jobs beside each other in labs",
             Part::Direct => "send directly in labs",
+            Part::Orders => "send directly by every order in labs",
             Part::Profiles => "measure in labs of all profiles",
             Part::Io => "access files in the lab",
             Part::Preload => "pass calls on",
@@ -308,6 +311,7 @@ impl Part {
             Part::Lab => Some(lab::case_names()?),
             Part::LabJobs => Some(lab_jobs::case_names()?),
             Part::Direct => Some(direct::case_names()?),
+            Part::Orders => Some(orders::case_names()?),
             Part::Profiles => Some(profiles::case_names()),
             Part::Io => Some(io::case_names()),
             Part::Preload => Some(preload::case_names()),
@@ -343,6 +347,7 @@ impl Part {
             Part::RanksPerHost => Some(ranks_per_host::REPETITIONS),
             Part::Lab
             | Part::Direct
+            | Part::Orders
             | Part::Adapters
             | Part::Profiles
             | Part::Io
@@ -378,6 +383,7 @@ impl Part {
             Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
             Part::LabJobs => StudyContent::LabJobs(lab_jobs::run(workspace, repetitions, selection)?),
             Part::Direct => StudyContent::Direct(direct::run(workspace, Platform::Direct, repetitions, selection)?),
+            Part::Orders => StudyContent::Orders(orders::run(workspace, repetitions, selection)?),
             Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),

@@ -44,6 +44,8 @@ pub enum Platform {
     Lab,
     /// The same, for messages that go directly.
     Direct,
+    /// The same, by one order of sending after the other.
+    Orders,
     /// The same, under other profiles as well (`optiq lab up --profile`).
     Profiles,
     /// The same, beside other algorithms.
@@ -251,6 +253,7 @@ mod tests {
         for platform in [
             Platform::Lab,
             Platform::Direct,
+            Platform::Orders,
             Platform::RanksPerHost,
             Platform::Simulator,
             Platform::Scale,

@@ -19,6 +19,7 @@ pub mod lab;
 pub mod lab_jobs;
 pub mod mira;
 mod mpich;
+pub mod orders;
 pub mod predictions;
 pub mod preload;
 pub mod profiler;
