@@ -458,14 +458,12 @@ impl Session {
             TRIED => (f64::from_le_bytes(word), None),
             _ => (f64::INFINITY, Some(u64::from_le_bytes(word)).filter(|&base| base > 0)),
         };
+        let small_chunks = in_time && timetable::may_lose_to_small_chunks(&loads, self.config.direct_order);
         let (paths, trials) = match tag {
-            TRIED => {
-                let small_chunks = in_time && timetable::may_lose_to_small_chunks(&loads, self.config.direct_order);
-                (Paths::Direct, fabric.learning.direct(kind, small_chunks))
-            }
+            TRIED => (Paths::Direct, fabric.learning.direct(kind, small_chunks)),
             _ => {
                 let known = base.and_then(|number| self.plans.borrow().trials_of_base(number));
-                let anew = || Rc::new(Cell::new(fabric.learning.forwarded(kind)));
+                let anew = || Rc::new(Cell::new(fabric.learning.planned(kind, small_chunks)));
                 (Paths::Forwarded, known.unwrap_or_else(anew))
             }
         };

@@ -85,14 +85,10 @@ impl Learning {
     pub(super) fn direct(&self, kind: DemandKind, small_chunks: bool) -> Rc<Cell<Trials>> {
         let mut direct = self.direct.borrow_mut();
         let trials = direct.entry(kind).or_insert_with(|| {
-            let flow_control = match self.flow_control.get() {
-                FlowControl::LongQueues if small_chunks => FlowControl::SmallChunks,
-                proven => proven,
-            };
-            let first = Side::first_of_direct(kind, flow_control, self.routers_choose);
+            let first = Side::first_of_direct(kind, self.first_flow_control(small_chunks), self.routers_choose);
             let known = self.known.0.get(&self.subject(Paths::Direct, kind));
             let trials = known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first));
-            Rc::new(Cell::new(trials.with_flow_controls(flow_controls(kind))))
+            Rc::new(Cell::new(trials.with_flow_controls(flow_controls(kind, small_chunks))))
         });
         if small_chunks && matters(kind) {
             trials.set(trials.get().with_flow_controls(&FlowControl::ALL));
@@ -100,10 +96,18 @@ impl Learning {
         Rc::clone(trials)
     }
 
-    /// The trials of a demand set of this kind whose paths forward.
-    pub(super) fn forwarded(&self, kind: DemandKind) -> Trials {
-        let first = if matters(kind) { self.flow_control.get() } else { FlowControl::default() };
-        Trials::beginning_with(Side::Planned(first)).with_flow_controls(flow_controls(kind))
+    /// The trials of a demand set of this kind whose plan was taken without them: its paths forward, or the user asked for a plan. `small_chunks` as in
+    /// [`Learning::direct`].
+    pub(super) fn planned(&self, kind: DemandKind, small_chunks: bool) -> Trials {
+        let first = if matters(kind) { self.first_flow_control(small_chunks) } else { FlowControl::default() };
+        Trials::beginning_with(Side::Planned(first)).with_flow_controls(flow_controls(kind, small_chunks))
+    }
+
+    fn first_flow_control(&self, small_chunks: bool) -> FlowControl {
+        match self.flow_control.get() {
+            FlowControl::LongQueues if small_chunks => FlowControl::SmallChunks,
+            proven => proven,
+        }
     }
 
     fn subject(&self, paths: Paths, kind: DemandKind) -> Subject {
@@ -125,9 +129,13 @@ impl Learning {
     }
 }
 
-/// The flow control that is tried for demands of this kind, apart from small chunks.
-fn flow_controls(kind: DemandKind) -> &'static [FlowControl] {
-    if matters(kind) { &FlowControl::QUEUES } else { &[] }
+/// The flow control that is tried for demands of this kind.
+fn flow_controls(kind: DemandKind, small_chunks: bool) -> &'static [FlowControl] {
+    match (matters(kind), small_chunks) {
+        (true, true) => &FlowControl::ALL,
+        (true, false) => &FlowControl::QUEUES,
+        (false, _) => &[],
+    }
 }
 
 /// Whether flow control makes a difference to demands of this kind.
@@ -173,6 +181,15 @@ mod tests {
         assert_eq!(first(&adaptive, KIND, true), Side::Plain);
         let short = Learning { flow_control: Cell::new(FlowControl::ShortQueues), ..Learning::default() };
         assert_eq!(first(&short, KIND, true), Side::Planned(FlowControl::ShortQueues), "what was measured of queues");
+        // Where the user asked for a plan there is no first call of MPI's.
+        for (kind, small_chunks, expected) in [
+            (KIND, false, Side::PLANNED),
+            (KIND, true, Side::Planned(FlowControl::SmallChunks)),
+            (SMALL, true, Side::PLANNED),
+        ] {
+            let mut planned = Learning::default().planned(kind, small_chunks);
+            assert_eq!(planned.next(1.02, LinkBounds::default()), expected, "{kind} {small_chunks}");
+        }
         // Even demands of the same size have trials of their own.
         let learning = Learning::default();
         let trials = learning.direct(KIND, true);
