@@ -93,7 +93,7 @@ enum Part {
     LabJobs,
     /// Direct messages in labs of 16 hosts, beside MPI's algorithms; about an hour
     Direct,
-    /// Orders of direct messages beside each other, in labs of 16 hosts; about a quarter of an hour
+    /// Orders of direct messages beside each other, in labs of 16 hosts; about half an hour
     Orders,
     /// OPTIQ and MPI where links lose, queue and slow down; about fifty minutes
     Profiles,
