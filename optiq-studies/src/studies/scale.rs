@@ -5,10 +5,11 @@
 //! What differs is who sends to whom when. Labs of 16 hosts say how that does over TCP, where ports that two senders share lose packets
 //! (`direct`); a fabric with credits loses none, and two messages to one host make others wait that share a queue with them.
 
+use super::lab;
 use crate::claims::setting::with_planner;
 use crate::failure::Failure;
 use crate::markdown::TextTable;
-use crate::measurement_cases::{self, CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::measurement_cases::{CaseRole, MeasurementCase, Platform};
 use crate::selection::Selection;
 use crate::workspace::Workspace;
 use optiq_lower::choices::DirectOrder;
@@ -26,7 +27,6 @@ use optiq_transport::ScheduleOptions;
 use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-use std::num::NonZero;
 use std::thread;
 use std::time::Instant;
 
@@ -141,15 +141,9 @@ pub struct ScaleContent {
 /// The names that `--cases` takes.
 ///
 /// # Errors
-/// As [`measurement_cases::groups`].
+/// As [`crate::measurement_cases::groups`].
 pub fn case_names() -> Result<Vec<String>, Failure> {
-    Ok(groups()?.into_iter().map(|group| group.name).collect())
-}
-
-fn groups() -> Result<Vec<CaseGroup>, Failure> {
-    let mut groups = measurement_cases::groups()?;
-    groups.retain(|group| group.platform == Platform::Scale);
-    Ok(groups)
+    Ok(lab::groups_on(Platform::Scale)?.into_iter().map(|group| group.name).collect())
 }
 
 /// Simulates the selected cases.
@@ -159,7 +153,7 @@ fn groups() -> Result<Vec<CaseGroup>, Failure> {
 pub fn run(workspace: &Workspace, selection: &Selection) -> Result<ScaleContent, Failure> {
     let model = Model::read(MODEL)?;
     let mut cases = Vec::new();
-    for group in groups()?.into_iter().filter(|group| selection.includes(&group.name)) {
+    for group in lab::groups_on(Platform::Scale)?.into_iter().filter(|group| selection.includes(&group.name)) {
         for case in group.cases {
             eprintln!("    {} {} {}", case.topology, case.demands, case.message.as_deref().unwrap_or_default());
             let (network, demands) = case.read(&workspace.path(""))?;
@@ -199,7 +193,7 @@ impl Subject<'_> {
             .into_iter()
             .flat_map(|routing| orders().map(move |order| (order, routing)))
             .collect();
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = thread::available_parallelism().map_or(1, usize::from);
         let run = |at: usize| all.get(at).map(|&(order, routing)| self.run(order, routing));
         in_parallel(threads, all.len(), run).into_iter().flatten().collect()
     }

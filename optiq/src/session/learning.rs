@@ -88,10 +88,10 @@ impl Learning {
             let first = Side::first_of_direct(kind, self.first_flow_control(small_chunks), self.routers_choose);
             let known = self.known.0.get(&self.subject(Paths::Direct, kind));
             let trials = known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first));
-            Rc::new(Cell::new(trials.with_flow_controls(flow_controls(kind, small_chunks))))
+            Rc::new(Cell::new(trials.with_flow_controls(flow_controls(kind, false))))
         });
-        if small_chunks && matters(kind) {
-            trials.set(trials.get().with_flow_controls(&FlowControl::ALL));
+        if small_chunks {
+            trials.set(trials.get().with_flow_controls(flow_controls(kind, true)));
         }
         Rc::clone(trials)
     }
