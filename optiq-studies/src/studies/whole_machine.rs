@@ -1,9 +1,13 @@
-//! Mira whole: 49,152 nodes, 8 MiB for each pair, with the machine's packets of 512 bytes and with packets of 4,096, so that what larger
-//! packets change is known where they are used at smaller scale.
+//! Mira whole: 49,152 nodes, 8 MiB and 512 KiB for each pair, with the machine's packets of 512 bytes and with packets of 4,096, so that
+//! what larger packets change is known where they are used at smaller scale.
 //!
 //! A run takes hours. So each keeps a checkpoint every ten minutes, in a folder of the target folder that is named by the commit; the study
 //! goes on from there when it is started again at the same commit, and what a run found is kept beside it. Results are the same with
 //! any number of interruptions (decision 020), and the page says how many there were.
+//!
+//! No exchange is faster than its link bound; so what was simulated by the first checkpoint says how long a run takes at least. One that
+//! takes longer than [`LONGEST`] is left out, and its row says how long it would have taken: 8 MiB along planned paths with packets of 512
+//! bytes are 6 thousand million packets to forward, and the same with 512 KiB stands beside it.
 
 use crate::claims::setting::{MESSAGE, with_planner};
 use crate::failure::Failure;
@@ -13,13 +17,14 @@ use optiq_files::{input, output};
 use optiq_net::Network;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
-use optiq_sim::{Checkpoints, Model, RunOptions};
+use optiq_sim::{Checkpoints, Limits, Model, RunOptions};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::planner::PlannerName;
 use optiq_transport::ScheduleOptions;
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -32,8 +37,12 @@ const DEMANDS: &str = "pattern:disjoint";
 const MODEL: &str = "bgq";
 /// The other size of packets is this many times the machine's, with buffers for as many of them.
 const TIMES: u64 = 8;
+/// Of each pair, in bytes.
+const MESSAGES: [u64; 2] = [MESSAGE, MESSAGE / 16];
 /// From one checkpoint to the next.
 const EVERY: Duration = Duration::from_secs(600);
+/// A run of which the first checkpoint says that it takes longer is left out.
+const LONGEST: Duration = Duration::from_secs(3 * 3600);
 /// The largest file with what a run found, in bytes.
 const MOST: u64 = 1 << 16;
 
@@ -71,8 +80,13 @@ pub struct Effort {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WholeRun {
     moved_by: MovedBy,
+    message_bytes: u64,
     packet_bytes: u64,
-    seconds: f64,
+    /// What the exchange takes; nothing of a run that was left out.
+    seconds: Option<f64>,
+    /// How long the simulation of one that was left out would have taken at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    needed_seconds: Option<f64>,
     link_bound_seconds: f64,
     packets: u64,
     events: u64,
@@ -84,10 +98,9 @@ pub struct WholeRun {
 pub struct WholeMachineContent {
     topology: String,
     demands: String,
-    message_bytes: u64,
     nodes: usize,
     pairs: usize,
-    /// Of the plan's congestion to the proved bound.
+    /// Of the plan's congestion to the proved bound, and what it took.
     plan_gap: f64,
     planning_seconds: f64,
     runs: Vec<WholeRun>,
@@ -97,7 +110,7 @@ pub struct WholeMachineContent {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Kept {
     effort: Effort,
-    /// When it has come to its end.
+    /// When it has come to its end, or was left out.
     found: Option<WholeRun>,
 }
 
@@ -108,12 +121,12 @@ struct Files {
 }
 
 impl Files {
-    fn of(folder: &Path, moved_by: MovedBy, packet_bytes: u64) -> Self {
-        let name = match moved_by {
+    fn of(folder: &Path, case: Case, packet_bytes: u64) -> Self {
+        let name = match case.moved_by {
             MovedBy::Mpi => "mpi",
             MovedBy::Planned => "planned",
         };
-        let file = |end: &str| folder.join(format!("{name}-{packet_bytes}.{end}"));
+        let file = |end: &str| folder.join(format!("{name}-{}-{packet_bytes}.{end}", case.message_bytes));
         Files { checkpoint: file("checkpoint"), kept: file("json") }
     }
 
@@ -139,72 +152,145 @@ fn keep(path: &Path, bytes: &[u8]) -> Result<(), String> {
     output::write(path, 0o644, |file| file.write_all(bytes)).map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// One of the runs.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    moved_by: MovedBy,
+    message_bytes: u64,
+    /// How much larger packets are than the machine's.
+    times: u64,
+}
+
+/// Those that take longest first, as two run at one time, but the one that is likely to be left out at the end.
+fn cases() -> Vec<Case> {
+    let case = |(message_bytes, moved_by, times)| Case { moved_by, message_bytes, times };
+    let [long, short] = MESSAGES;
+    [
+        (long, MovedBy::Mpi, 1),
+        (long, MovedBy::Planned, TIMES),
+        (short, MovedBy::Planned, 1),
+        (long, MovedBy::Mpi, TIMES),
+        (short, MovedBy::Mpi, 1),
+        (short, MovedBy::Planned, TIMES),
+        (short, MovedBy::Mpi, TIMES),
+        (long, MovedBy::Planned, 1),
+    ]
+    .map(case)
+    .into()
+}
+
+/// Messages of one size, and where they go.
+struct Load {
+    message_bytes: u64,
+    demands: Vec<Demand>,
+    planned: Planned,
+}
+
 /// What all runs have in common.
 struct Subject {
     net: Network,
-    demands: Vec<Demand>,
-    planned: Planned,
+    loads: Vec<Load>,
     folder: PathBuf,
 }
 
 impl Subject {
+    fn new(topology: &str, messages: &[u64], folder: &Path) -> Result<Self, Failure> {
+        let net = Network::from_spec(topology)?;
+        let load = |&message_bytes: &u64| {
+            let demands = demands::parse(DEMANDS, &net, message_bytes)?;
+            let planned = pipeline::run(&net, &demands, &with_planner(PlannerName::Optimal))?;
+            Ok(Load { message_bytes, demands, planned })
+        };
+        let loads = messages.iter().map(load).collect::<Result<_, Failure>>()?;
+        Ok(Subject { net, loads, folder: folder.to_owned() })
+    }
+
     /// One run, from its checkpoint if there is one; what it found before if it had come to its end.
-    fn run(&self, moved_by: MovedBy, times: u64) -> Result<WholeRun, Failure> {
+    fn run(&self, case: Case) -> Result<WholeRun, Failure> {
         let mut model = Model::read(MODEL)?;
-        model.enlarge_packets(times);
-        let files = Files::of(&self.folder, moved_by, model.link.packet_bytes);
-        let mut before = files.read()?;
-        if let Some(found) = before.found {
-            log::info!("{}, packets of {} bytes: kept from before", moved_by.name(), found.packet_bytes);
-            return Ok(found);
+        model.enlarge_packets(case.times);
+        let packet_bytes = model.link.packet_bytes;
+        let files = Files::of(&self.folder, case, packet_bytes);
+        let name = format!("{}, {} bytes, packets of {packet_bytes}", case.moved_by.name(), case.message_bytes);
+        loop {
+            let Kept { effort, found } = files.read()?;
+            if let Some(found) = found {
+                log::info!("{name}: known");
+                return Ok(found);
+            }
+            let started = effort == Effort::default();
+            log::info!("{name}: {}", if started { "begins" } else { "goes on" });
+            let (run, effort) = self.go_on(&model, case, &files, started.then_some(EVERY))?;
+            // At the rate so far the link bound alone takes this long.
+            let needed = effort.simulation_seconds * run.link_bound / run.seconds();
+            let is_left_out = !run.finished() && needed > LONGEST.as_secs_f64();
+            if !run.finished() && !is_left_out {
+                continue;
+            }
+            let found = WholeRun {
+                moved_by: case.moved_by,
+                message_bytes: case.message_bytes,
+                packet_bytes,
+                seconds: (!is_left_out).then(|| run.seconds()),
+                needed_seconds: is_left_out.then_some(needed),
+                link_bound_seconds: run.link_bound,
+                packets: run.exchanged.outcome.packets,
+                events: run.exchanged.outcome.events,
+                effort,
+            };
+            files.write(&Kept { effort, found: Some(found) }).map_err(Failure::Work)?;
+            // What it found is kept; the state on the way is gigabytes.
+            let _ = fs::remove_file(&files.checkpoint);
         }
+    }
+
+    /// To the end, or for a while; with what it took in all starts.
+    fn go_on(
+        &self,
+        model: &Model,
+        case: Case,
+        files: &Files,
+        wall: Option<Duration>,
+    ) -> Result<(SimulatedRun, Effort), Failure> {
+        let mut effort = files.read()?.effort;
         let resume = match files.checkpoint.is_file() {
             true => Some(optiq_sim::read_checkpoint(&files.checkpoint)?),
             false => None,
         };
-        before.effort.resumed += u32::from(resume.is_some());
+        effort.resumed += u32::from(resume.is_some());
         let started = Instant::now();
-        let kept = Mutex::new(before.clone());
-        let elapsed = || before.effort.simulation_seconds + started.elapsed().as_secs_f64();
+        let effort = Mutex::new(effort);
+        let before = effort.lock().map_or(0.0, |effort| effort.simulation_seconds);
+        let elapsed = || before + started.elapsed().as_secs_f64();
         let store = |bytes: &[u8]| {
-            let mut kept = kept.lock().map_err(|e| e.to_string())?;
-            kept.effort.checkpoints += 1;
-            kept.effort.checkpoint_bytes = kept.effort.checkpoint_bytes.max(bytes.len() as u64);
-            kept.effort.simulation_seconds = elapsed();
+            let mut effort = effort.lock().map_err(|e| e.to_string())?;
+            effort.checkpoints += 1;
+            effort.checkpoint_bytes = effort.checkpoint_bytes.max(bytes.len() as u64);
+            effort.simulation_seconds = elapsed();
             keep(&files.checkpoint, bytes)?;
-            files.write(&kept)
+            files.write(&Kept { effort: *effort, found: None })
         };
         let options = RunOptions {
             threads: 1,
             seed: 1,
+            limits: Limits { wall, ..Limits::default() },
             checkpoints: Some(Checkpoints { every: Some(EVERY), keep: &store }),
             resume: resume.as_deref(),
             ..RunOptions::default()
         };
-        let run = self.simulate(&model, moved_by, &options)?;
-        let mut kept = kept.into_inner().map_err(|e| Failure::Work(e.to_string()))?;
-        let found = WholeRun {
-            moved_by,
-            packet_bytes: model.link.packet_bytes,
-            seconds: run.seconds(),
-            link_bound_seconds: run.link_bound,
-            packets: run.exchanged.outcome.packets,
-            events: run.exchanged.outcome.events,
-            effort: Effort { simulation_seconds: elapsed(), ..kept.effort },
-        };
-        kept.found = Some(found.clone());
-        files.write(&kept).map_err(Failure::Work)?;
-        // What it found is kept; the state on the way is gigabytes.
-        let _ = fs::remove_file(&files.checkpoint);
-        Ok(found)
+        let run = self.simulate(model, case, &options)?;
+        let effort = *effort.lock().map_err(|e| Failure::Work(e.to_string()))?;
+        Ok((run, Effort { simulation_seconds: elapsed(), ..effort }))
     }
 
-    fn simulate(&self, model: &Model, moved_by: MovedBy, options: &RunOptions<'_>) -> Result<SimulatedRun, Failure> {
+    fn simulate(&self, model: &Model, case: Case, options: &RunOptions<'_>) -> Result<SimulatedRun, Failure> {
+        let load = self.loads.iter().find(|load| load.message_bytes == case.message_bytes);
+        let load = load.ok_or_else(|| Failure::Work(format!("no messages of {} bytes", case.message_bytes)))?;
         let executor = Executor::of(model);
-        let setting = ExchangeSetting { network: &self.net, model, demands: &self.demands, executor };
-        let method = match moved_by {
+        let setting = ExchangeSetting { network: &self.net, model, demands: &load.demands, executor };
+        let method = match case.moved_by {
             MovedBy::Mpi => TransferMethod::Mpi(MpiAlgorithm::Linear),
-            MovedBy::Planned => TransferMethod::Planned(Box::new(self.planned.clone()), ScheduleOptions::default()),
+            MovedBy::Planned => TransferMethod::Planned(Box::new(load.planned.clone()), ScheduleOptions::default()),
         };
         Ok(setting.prepare(method)?.simulate(options)?)
     }
@@ -217,30 +303,27 @@ impl Subject {
 pub fn run(workspace: &Workspace, commit: &str) -> Result<WholeMachineContent, Failure> {
     let folder = workspace.scratch(&format!("whole-machine/{commit}"));
     fs::create_dir_all(&folder).map_err(|e| Failure::Work(format!("{}: {e}", folder.display())))?;
-    let net = Network::from_spec(TOPOLOGY)?;
-    let demands = demands::parse(DEMANDS, &net, MESSAGE)?;
     let start = Instant::now();
-    let planned = pipeline::run(&net, &demands, &with_planner(PlannerName::Optimal))?;
-    let planning_seconds = start.elapsed().as_secs_f64();
+    let subject = Subject::new(TOPOLOGY, &MESSAGES, &folder)?;
+    let planning_seconds = start.elapsed().as_secs_f64() / MESSAGES.len() as f64;
     log::info!("planned in {planning_seconds:.1} s; checkpoints are in {}", folder.display());
-    let (nodes, pairs, plan_gap) = (net.hosts(), demands.len(), planned.plan.gap());
-    let subject = Subject { net, demands, planned, folder };
-    let mut runs = Vec::new();
-    for times in [TIMES, 1] {
-        // The two do not need each other, and each has one thread.
-        let (mpi, planned) = thread::scope(|scope| {
-            let mpi = scope.spawn(|| subject.run(MovedBy::Mpi, times));
-            let planned = subject.run(MovedBy::Planned, times);
-            (mpi.join(), planned)
-        });
-        runs.push(mpi.map_err(|_| Failure::Work("the simulation of MPI failed".into()))??);
-        runs.push(planned?);
-    }
+    // They do not need each other, and each has one thread.
+    let waiting = Mutex::new(VecDeque::from(cases()));
+    let next = || waiting.lock().ok().and_then(|mut waiting| waiting.pop_front());
+    let worker = || std::iter::from_fn(next).map(|case| subject.run(case)).collect::<Result<Vec<_>, _>>();
+    let (one, other) = thread::scope(|scope| {
+        let other = scope.spawn(worker);
+        (worker(), other.join())
+    });
+    let mut runs = one?;
+    runs.extend(other.map_err(|_| Failure::Work("a simulation failed".into()))??);
+    runs.sort_by_key(|run| (run.message_bytes, run.packet_bytes, run.moved_by == MovedBy::Planned));
+    let plan = subject.loads.first().map(|load| (load.demands.len(), load.planned.plan.gap()));
+    let (pairs, plan_gap) = plan.unwrap_or_default();
     Ok(WholeMachineContent {
         topology: TOPOLOGY.into(),
         demands: DEMANDS.into(),
-        message_bytes: MESSAGE,
-        nodes,
+        nodes: subject.net.hosts(),
         pairs,
         plan_gap,
         planning_seconds,
@@ -253,35 +336,73 @@ impl WholeMachineContent {
     pub const TITLE: &'static str = "Mira whole, packet by packet";
 
     /// Bytes a second of a run.
-    fn throughput(&self, run: &WholeRun) -> f64 {
-        self.message_bytes as f64 * self.pairs as f64 / run.seconds
+    fn throughput(&self, run: &WholeRun) -> Option<f64> {
+        Some(run.message_bytes as f64 * self.pairs as f64 / run.seconds?)
     }
 
-    fn of(&self, moved_by: MovedBy, packet_bytes: u64) -> Option<&WholeRun> {
-        self.runs.iter().find(|run| (run.moved_by, run.packet_bytes) == (moved_by, packet_bytes))
+    /// How long a run's exchange takes.
+    fn seconds(&self, moved_by: MovedBy, message_bytes: u64, packet_bytes: u64) -> Option<f64> {
+        let wanted = (moved_by, message_bytes, packet_bytes);
+        self.runs.iter().find(|run| (run.moved_by, run.message_bytes, run.packet_bytes) == wanted)?.seconds
     }
 
-    /// Times MPI with packets of this size.
-    fn gain(&self, packet_bytes: u64) -> Option<f64> {
+    /// Times MPI with messages and packets of these sizes.
+    fn gain(&self, message_bytes: u64, packet_bytes: u64) -> Option<f64> {
         let [mpi, planned] =
-            [MovedBy::Mpi, MovedBy::Planned].map(|moved_by| self.of(moved_by, packet_bytes).map(|run| run.seconds));
+            [MovedBy::Mpi, MovedBy::Planned].map(|moved_by| self.seconds(moved_by, message_bytes, packet_bytes));
         Some(mpi? / planned?)
     }
 
-    /// How far large packets are from small ones, in per cent: throughput of MPI and of planned paths, and the gain.
-    fn errors(&self) -> [Option<f64>; 3] {
+    /// How far large packets are from small ones with messages of a size, in per cent: throughput of MPI and of planned paths, and the
+    /// gain.
+    fn errors(&self, message_bytes: u64) -> [Option<f64>; 3] {
         let sizes = self.runs.iter().map(|run| run.packet_bytes);
         let (Some(small), Some(large)) = (sizes.clone().min(), sizes.max()) else { return [None; 3] };
         let error = |of_large: Option<f64>, of_small: Option<f64>| Some((of_large? / of_small? - 1.0) * 100.0);
-        let throughput = |moved_by, size| self.of(moved_by, size).map(|run| self.throughput(run));
-        let [mpi, planned] = [MovedBy::Mpi, MovedBy::Planned]
-            .map(|moved_by| error(throughput(moved_by, large), throughput(moved_by, small)));
-        [mpi, planned, error(self.gain(large), self.gain(small))]
+        let [mpi, planned] = [MovedBy::Mpi, MovedBy::Planned].map(|moved_by| {
+            let seconds = |size| self.seconds(moved_by, message_bytes, size);
+            error(seconds(small), seconds(large))
+        });
+        [mpi, planned, error(self.gain(message_bytes, large), self.gain(message_bytes, small))]
+    }
+
+    /// What large packets change, a line for each size of messages.
+    fn errors_table(&self) -> TextTable {
+        let mut table =
+            TextTable::new(&["message, bytes", "throughput of MPI, %", "of planned paths, %", "times MPI, %"]);
+        for message_bytes in MESSAGES {
+            let errors =
+                self.errors(message_bytes).map(|error| error.map_or("-".to_owned(), |error| format!("{error:+.1}")));
+            let mut row = vec![message_bytes.to_string()];
+            row.extend(errors);
+            table.rows.push(row);
+        }
+        table
+    }
+
+    /// What runs say that were left out.
+    fn left_out(&self) -> String {
+        let hours = |run: &WholeRun| {
+            run.needed_seconds.map(|seconds| {
+                format!(
+                    "**Left out:** {}, {} bytes, packets of {}: by what its first {} minutes simulated, it would take at least {:.1} hours \
+                     (at most {} are spent on a run).\n\n",
+                    run.moved_by.name(),
+                    run.message_bytes,
+                    run.packet_bytes,
+                    EVERY.as_secs() / 60,
+                    seconds / 3600.0,
+                    LONGEST.as_secs() / 3600,
+                )
+            })
+        };
+        self.runs.iter().filter_map(hours).collect()
     }
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
         let mut table = TextTable::new(&[
+            "message, bytes",
             "packets, bytes",
             "moved by<",
             "takes",
@@ -296,14 +417,19 @@ impl WholeMachineContent {
             "resumed",
         ]);
         for run in &self.runs {
-            let gain = self.gain(run.packet_bytes).filter(|_| run.moved_by == MovedBy::Planned).unwrap_or(1.0);
+            let gain = match run.moved_by {
+                MovedBy::Mpi => Some(1.0),
+                MovedBy::Planned => self.gain(run.message_bytes, run.packet_bytes),
+            };
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
             table.rows.push(vec![
+                run.message_bytes.to_string(),
                 run.packet_bytes.to_string(),
                 run.moved_by.name().into(),
-                table::seconds(run.seconds),
-                format!("{:.0}", self.throughput(run) / 1e9),
-                table::percent(run.link_bound_seconds / run.seconds),
-                format!("{gain:.2}"),
+                or_dash(run.seconds.map(table::seconds)),
+                or_dash(self.throughput(run).map(|rate| format!("{:.0}", rate / 1e9))),
+                or_dash(run.seconds.map(|seconds| table::percent(run.link_bound_seconds / seconds))),
+                or_dash(gain.map(|gain| format!("{gain:.2}"))),
                 run.packets.to_string(),
                 run.events.to_string(),
                 format!("{:.1}", run.effort.simulation_seconds / 60.0),
@@ -312,23 +438,20 @@ impl WholeMachineContent {
                 run.effort.resumed.to_string(),
             ]);
         }
-        let [mpi, planned, gain] =
-            self.errors().map(|error| error.map_or("-".to_owned(), |error| format!("{error:+.1} %")));
-        let gap = table::percent(self.plan_gap);
         format!(
-            "`{}`, {} nodes, {} of {} bytes for each of {} pairs, model `data/sim/{MODEL}.toml`. Planned in {:.1} s, gap to the proved \
-             bound {gap}.\n\n{}\n\
-             **What large packets change**, larger over smaller: throughput of MPI {mpi}, of planned paths {planned}, the gain {gain}. \
-             Buffers hold as many packets of either size.\n\n\
+            "`{}`, {} nodes, {}, {} pairs, model `data/sim/{MODEL}.toml`. Planned in {:.1} s, gap to the proved bound {}.\n\n{}\n{}\
+             ## What large packets change\n\nLarger packets over smaller ones. Buffers hold as many packets of either size.\n\n{}\n\
              Each run is on one thread, two at a time; minutes are of a machine that did other work as well. Checkpoints come every {} \
-             minutes; a run that was interrupted goes on from the last one, and its result is the same.\n",
+             minutes; a run that was interrupted goes on from the last one, as each does once after the first, and its result is the same.\n",
             self.topology,
             self.nodes,
             self.demands,
-            self.message_bytes,
             self.pairs,
             self.planning_seconds,
+            table::percent(self.plan_gap),
             table.markdown(),
+            self.left_out(),
+            self.errors_table().markdown(),
             EVERY.as_secs() / 60,
         )
     }
@@ -339,63 +462,77 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    fn run_of(moved_by: MovedBy, packet_bytes: u64, seconds: f64) -> WholeRun {
+    fn run_of(moved_by: MovedBy, packet_bytes: u64, seconds: Option<f64>) -> WholeRun {
         WholeRun {
             moved_by,
+            message_bytes: MESSAGE,
             packet_bytes,
             seconds,
-            link_bound_seconds: seconds / 2.0,
+            needed_seconds: if seconds.is_none() { Some(9000.0) } else { None },
+            link_bound_seconds: 1.0,
             packets: 1,
             events: 1,
             effort: Effort { simulation_seconds: 60.0, checkpoints: 1, checkpoint_bytes: 1, resumed: 0 },
         }
     }
 
-    /// Large packets: MPI 10 for 8 s, planned 4 for 2 s, so throughputs -20 and -50 %, gains 2.5 for 4.
-    #[test]
-    fn errors_by_hand() {
-        let runs = vec![
-            run_of(MovedBy::Mpi, 4096, 10.0),
-            run_of(MovedBy::Planned, 4096, 4.0),
-            run_of(MovedBy::Mpi, 512, 8.0),
-            run_of(MovedBy::Planned, 512, 2.0),
-        ];
-        let content = WholeMachineContent {
+    fn content(runs: Vec<WholeRun>) -> WholeMachineContent {
+        WholeMachineContent {
             topology: TOPOLOGY.into(),
             demands: DEMANDS.into(),
-            message_bytes: 1,
             nodes: 4,
             pairs: 2,
             plan_gap: 0.01,
             planning_seconds: 1.0,
             runs,
-        };
-        let [mpi, planned, gain] = content.errors().map(Option::unwrap);
+        }
+    }
+
+    /// Large packets: MPI 10 for 8 s, planned 4 for 2 s, so throughputs -20 and -50 %, gains 2.5 for 4.
+    #[test]
+    fn errors_by_hand() {
+        let mut runs = vec![
+            run_of(MovedBy::Mpi, 4096, Some(10.0)),
+            run_of(MovedBy::Planned, 4096, Some(4.0)),
+            run_of(MovedBy::Mpi, 512, Some(8.0)),
+            run_of(MovedBy::Planned, 512, Some(2.0)),
+        ];
+        let [mpi, planned, gain] = content(runs.clone()).errors(MESSAGE).map(Option::unwrap);
         assert!((mpi + 20.0).abs() < 1e-9 && (planned + 50.0).abs() < 1e-9 && (gain + 37.5).abs() < 1e-9);
-        assert!(content.body().contains("the gain -37.5 %"));
+        // Nothing is said of what was left out but how long it would take.
+        runs[3] = run_of(MovedBy::Planned, 512, None);
+        let content = content(runs);
+        assert!(matches!(content.errors(MESSAGE), [Some(_), None, None]));
+        assert!(content.body().contains("at least 2.5 hours"));
+    }
+
+    /// Each of the two sizes of messages and packets, moved by each of the two.
+    #[test]
+    fn cases_are_all_different() {
+        let all: std::collections::BTreeSet<_> =
+            cases().iter().map(|case| (case.message_bytes, case.times, case.moved_by.name())).collect();
+        assert_eq!(all.len(), 8);
     }
 
     /// A run that is ended on its way and started again finds the same as one in a piece, and once found it is not run again.
     #[test]
     fn a_run_goes_on_from_its_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
-        let net = Network::from_spec("bgq:512").unwrap();
-        let demands = demands::parse(DEMANDS, &net, 64 << 10).unwrap();
-        let planned = pipeline::run(&net, &demands, &with_planner(PlannerName::Optimal)).unwrap();
-        let subject = Subject { net, demands, planned, folder: folder.path().to_owned() };
-        let whole = subject.run(MovedBy::Mpi, TIMES).unwrap();
-        assert_eq!(subject.run(MovedBy::Mpi, TIMES).unwrap(), whole);
-        let files = Files::of(&subject.folder, MovedBy::Mpi, whole.packet_bytes);
+        let subject = Subject::new("bgq:512", &[64 << 10], folder.path()).unwrap();
+        let case = Case { moved_by: MovedBy::Mpi, message_bytes: 64 << 10, times: TIMES };
+        let whole = subject.run(case).unwrap();
+        assert_eq!(subject.run(case).unwrap(), whole);
+        let files = Files::of(&subject.folder, case, whole.packet_bytes);
         fs::remove_file(&files.kept).unwrap();
         let mut model = Model::read(MODEL).unwrap();
         model.enlarge_packets(TIMES);
-        let limits = optiq_sim::Limits { events: Some(whole.events / 2), ..optiq_sim::Limits::default() };
+        let limits = Limits { events: Some(whole.events / 2), ..Limits::default() };
         let store = |bytes: &[u8]| keep(&files.checkpoint, bytes);
         let checkpoints = Some(Checkpoints { every: None, keep: &store });
         let options = RunOptions { threads: 1, seed: 1, limits, checkpoints, ..RunOptions::default() };
-        assert!(!subject.simulate(&model, MovedBy::Mpi, &options).unwrap().finished());
+        assert!(!subject.simulate(&model, case, &options).unwrap().finished());
         assert!(files.checkpoint.is_file());
-        let found = subject.run(MovedBy::Mpi, TIMES).unwrap();
+        let found = subject.run(case).unwrap();
         assert_eq!((found.seconds, found.packets, found.effort.resumed), (whole.seconds, whole.packets, 1));
         assert!(!files.checkpoint.is_file());
     }
