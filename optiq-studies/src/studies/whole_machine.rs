@@ -1,13 +1,13 @@
-//! Mira whole: 49,152 nodes, 8 MiB and 512 KiB for each pair, with the machine's packets of 512 bytes and with packets of 4,096, so that
+//! Mira whole: 49,152 nodes, 8 MiB and 256 KiB for each pair, with the machine's packets of 512 bytes and with packets of 4,096, so that
 //! what larger packets change is known where they are used at smaller scale.
 //!
-//! A run takes hours. So each keeps a checkpoint every ten minutes, in a folder of the target folder that is named by the commit; the study
+//! A run takes hours. So each keeps a checkpoint every five minutes, in a folder of the target folder that is named by the commit; the study
 //! goes on from there when it is started again at the same commit, and what a run found is kept beside it. Results are the same with
 //! any number of interruptions (decision 020), and the page says how many there were.
 //!
 //! No exchange is faster than its link bound; so what was simulated by the first checkpoint says how long a run takes at least. One that
 //! takes longer than [`LONGEST`] is left out, and its row says how long it would have taken: 8 MiB along planned paths with packets of 512
-//! bytes are 6 thousand million packets to forward, and the same with 512 KiB stands beside it.
+//! bytes are 6 thousand million packets to forward, and the same with 256 KiB stands beside it.
 
 use crate::claims::setting::{MESSAGE, with_planner};
 use crate::failure::Failure;
@@ -38,9 +38,9 @@ const MODEL: &str = "bgq";
 /// The other size of packets is this many times the machine's, with buffers for as many of them.
 const TIMES: u64 = 8;
 /// Of each pair, in bytes.
-const MESSAGES: [u64; 2] = [MESSAGE, MESSAGE / 16];
+const MESSAGES: [u64; 2] = [MESSAGE, MESSAGE / 32];
 /// From one checkpoint to the next.
-const EVERY: Duration = Duration::from_secs(600);
+const EVERY: Duration = Duration::from_secs(300);
 /// A run of which the first checkpoint says that it takes longer is left out.
 const LONGEST: Duration = Duration::from_secs(3 * 3600);
 /// The largest file with what a run found, in bytes.
