@@ -130,6 +130,9 @@ pub struct Pipeline {
     pub routing_steps: u32,
     /// The delay of a credit besides the latency of its link.
     pub credit_delay_picoseconds: u64,
+    /// Where hosts are joined directly, whether memory has a queue and an input of the router for each link that leaves it, as without a
+    /// clock. BookSim's terminals have one input, through which as many bytes cross as through that of a link.
+    pub memory_input_per_link: bool,
     /// For virtual channels and for the switch.
     pub allocator: Allocator,
 }
@@ -141,6 +144,7 @@ impl Default for Pipeline {
             speedup: 1,
             routing_steps: 0,
             credit_delay_picoseconds: 0,
+            memory_input_per_link: false,
             allocator: Allocator::default(),
         }
     }
@@ -335,6 +339,8 @@ impl Default for HostModel {
 /// The presets by name, with their files.
 const PRESETS: &[(&str, &str)] = &[
     ("bgq", include_str!("../../data/sim/bgq.toml")),
+    ("bgq-pipeline", include_str!("../../data/sim/bgq-pipeline.toml")),
+    ("mira", include_str!("../../data/sim/mira.toml")),
     ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
     ("brown1296", include_str!("../../data/sim/brown1296.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
@@ -399,6 +405,11 @@ impl Model {
                 Self::default()
             }
         }
+    }
+
+    /// Whether memory has a queue for each link that leaves its host, where hosts are joined directly.
+    pub(crate) fn has_queue_per_link(&self) -> bool {
+        self.router.pipeline.as_ref().is_none_or(|pipeline| pipeline.memory_input_per_link)
     }
 
     /// Makes packets a number of times as large, and buffers with them, so that these hold as many packets as before: a simulation with

@@ -65,6 +65,7 @@ fn every_preset_and_routing_goes_on() {
     for (preset, spec, routing) in [
         ("bgq", "torus:4x2x2x4x2,capacity=2GB/s", "fabric"),
         ("bgq", "torus:4x4x2,capacity=2GB/s", "adaptive"),
+        ("bgq-pipeline", "torus:4x4x2,capacity=2GB/s", "fabric"),
         ("fattree-12.5", "fattree:6x6x4:1x6x2:1x1x3,capacity=12.5GB/s", "fabric"),
         ("fattree-12.5", "fattree:k=4,capacity=12.5GB/s", "adaptive-up"),
         ("dragonfly+3456", "dragonfly+:p=2,l=4,s=4,h=4,terminal=17GB/s,local=5.6GB/s,global=4.7GB/s", "fpar"),

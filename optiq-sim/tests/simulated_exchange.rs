@@ -3,7 +3,7 @@
 
 use optiq_lower::choices::LegsChoice;
 use optiq_net::{Network, NodeId};
-use optiq_sim::model::Carry;
+use optiq_sim::model::{Carry, Pipeline};
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun, simulate_exchange};
 use optiq_sim::{Model, Recording, RunOptions, SimError};
@@ -67,4 +67,26 @@ fn a_plan_of_other_demands_is_refused() {
     let setting = ExchangeSetting { network: &network, model: &model, demands: &demands, executor };
     let found = setting.prepare(TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()));
     assert!(matches!(found.err(), Some(SimError::Lowering(_))));
+}
+
+/// A host with 400 packets for each of its four neighbours, each as long as 64 cycles of a link of a byte a nanosecond. Through one input of
+/// its router they cross one after the other, 1,600 times 64 ns; through an input for each link all four links send at one time.
+#[test]
+fn routers_with_a_pipeline_have_one_memory_input_or_one_for_each_link() {
+    let network = Network::from_spec("torus:4x4,capacity=1GB/s").unwrap();
+    let demands = [1, 3, 4, 12].map(|to| Demand::new(NodeId(0), NodeId(to), 400 * 64));
+    let nanoseconds = |memory_input_per_link| {
+        let mut model = Model::default();
+        model.link.packet_bytes = 64;
+        model.router.pipeline = Some(Pipeline { memory_input_per_link, ..Pipeline::default() });
+        let setting =
+            ExchangeSetting { network: &network, model: &model, demands: &demands, executor: Executor::of(&model) };
+        let method = TransferMethod::Mpi(MpiAlgorithm::Linear);
+        simulate_exchange(setting, method, &RunOptions::default()).unwrap().seconds() * 1e9
+    };
+    let (links, crossing) = (400.0 * 64.0, 1600.0 * 64.0);
+    let (one, each) = (nanoseconds(false), nanoseconds(true));
+    // Latencies, and a few steps for each packet.
+    assert!((crossing..crossing * 1.1).contains(&one), "{one}");
+    assert!((links..links * 1.1).contains(&each), "{each}");
 }

@@ -3,6 +3,7 @@
 use crate::circumstances::Circumstances;
 use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
+use crate::presets::SimulatedMachine;
 use crate::studies::adapters::AdaptersContent;
 use crate::studies::baselines::BaselinesContent;
 use crate::studies::booksim::BooksimContent;
@@ -20,6 +21,7 @@ use crate::studies::lab_jobs::LabJobsContent;
 use crate::studies::mira::MiraContent;
 use crate::studies::orders::OrdersContent;
 use crate::studies::preload::PreloadContent;
+use crate::studies::presets::PresetsContent;
 use crate::studies::profiler::ProfilerContent;
 use crate::studies::profiles::ProfilesContent;
 use crate::studies::programs::ProgramsContent;
@@ -123,6 +125,8 @@ pub enum StudyContent {
     Mira(MiraContent),
     /// The machine of the thesis as a whole, with two sizes of packets.
     WholeMachine(WholeMachineContent),
+    /// The same exchanges on several presets.
+    Presets(PresetsContent),
     /// The simulator beside BookSim2.
     Booksim(BooksimContent),
     /// The simulator beside CODES.
@@ -180,7 +184,11 @@ impl StudyDocument {
 
     /// The page, in Markdown.
     pub fn page(&self) -> String {
-        let about = format!("{} Made by `{}`.", self.circumstances.paragraph(), self.command);
+        let mut about = format!("{} Made by `{}`.", self.circumstances.paragraph(), self.command);
+        let machine = self.machine().sentence();
+        if !machine.is_empty() {
+            about = format!("{about}\n\n{machine}");
+        }
         match &self.content {
             StudyContent::Claim(c) => c.page(&about, &format!("{}.svg", self.name)),
             StudyContent::TableVii(c) => titled(TableViiContent::TITLE, &about, &c.body()),
@@ -209,8 +217,30 @@ impl StudyDocument {
             StudyContent::Baselines(c) => titled(BaselinesContent::TITLE, &about, &c.body()),
             StudyContent::Mira(c) => titled(MiraContent::TITLE, &about, &c.body()),
             StudyContent::WholeMachine(c) => titled(WholeMachineContent::TITLE, &about, &c.body()),
+            StudyContent::Presets(c) => titled(PresetsContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
             StudyContent::Codes(c) => titled(CodesContent::TITLE, &about, &c.body()),
+        }
+    }
+
+    /// What simulates what it is about.
+    pub fn machine(&self) -> SimulatedMachine {
+        match &self.content {
+            StudyContent::Claim(c) => SimulatedMachine::of_claim(&c.id),
+            StudyContent::CombinedSimulated(_) | StudyContent::Scale(_) | StudyContent::Adapters(_) => {
+                SimulatedMachine::Presets(&["fattree-12.5"])
+            }
+            StudyContent::Executor(_) | StudyContent::Baselines(_) | StudyContent::WholeMachine(_) => {
+                SimulatedMachine::Presets(&["bgq"])
+            }
+            StudyContent::Mira(_) => SimulatedMachine::Presets(&["mira"]),
+            StudyContent::Presets(_) => SimulatedMachine::Presets(&["bgq", "mira", "bgq-pipeline"]),
+            StudyContent::Simulator(_) => SimulatedMachine::Presets(&["lab"]),
+            StudyContent::LabJobs(_) => SimulatedMachine::Presets(&["lab-jobs"]),
+            StudyContent::Cures(_) | StudyContent::ClosedLoopSimulated(_) | StudyContent::Congestion(_) => {
+                SimulatedMachine::ByNetwork
+            }
+            _ => SimulatedMachine::None,
         }
     }
 
@@ -253,6 +283,7 @@ impl StudyDocument {
             StudyContent::Baselines(_) => BaselinesContent::TITLE.into(),
             StudyContent::Mira(_) => MiraContent::TITLE.into(),
             StudyContent::WholeMachine(_) => WholeMachineContent::TITLE.into(),
+            StudyContent::Presets(_) => PresetsContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),
             StudyContent::Codes(_) => CodesContent::TITLE.into(),
         }

@@ -10,6 +10,7 @@
 //! - [`studies`]: everything else that is measured (`optiq-studies results`, `optiq-studies race-codes`);
 //! - [`index`]: the page that lists the others;
 //! - [`real_jobs`]: jobs with real messages, which `optiq lab jobs` runs beside each other;
+//! - [`presets`]: which preset of the simulator stands behind a page, and why;
 //! - [`proxies`]: the communication of six applications, as files of steps;
 //! - [`repeated_calls`]: who serves the same exchange again and again, as a session decides;
 //! - [`real_runs`]: programs under `mpirun` with the profiler; [`simulated_subnet`]: InfiniBand subnets that `ibsim` simulates and OpenSM
@@ -32,6 +33,7 @@ pub mod index;
 pub mod markdown;
 pub mod measurement_cases;
 pub mod plot;
+pub mod presets;
 pub mod progress;
 pub mod proxies;
 mod published;

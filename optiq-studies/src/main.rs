@@ -20,8 +20,8 @@ use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
     adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, combined_simulated,
-    congestion, cures, direct, executor, io, lab, lab_jobs, mira, orders, predictions, preload, profiler, profiles,
-    programs, race, ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
+    congestion, cures, direct, executor, io, lab, lab_jobs, mira, orders, predictions, preload, presets, profiler,
+    profiles, programs, race, ranks_per_host, scale, simulator, table_vii, transports, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -139,6 +139,8 @@ enum Part {
     /// 49,152 nodes of a Blue Gene/Q with packets of 512 and of 4,096 bytes; hours, only by name, and goes on from checkpoints when it is started
     /// again at the same commit
     WholeMachine,
+    /// The same exchanges on the presets of one machine; some minutes
+    Presets,
     /// Load-latency curves beside BookSim2's
     Booksim,
 }
@@ -301,6 +303,7 @@ impl Part {
             Part::Baselines => "simulate MPI at its strongest",
             Part::Mira => "fit the simulated Blue Gene/Q",
             Part::WholeMachine => "simulate Mira whole",
+            Part::Presets => "simulate on several presets",
             Part::Booksim => "simulate BookSim's curves",
         }
     }
@@ -336,6 +339,7 @@ impl Part {
             | Part::TableVii
             | Part::Mira
             | Part::WholeMachine
+            | Part::Presets
             | Part::Booksim => None,
         })
     }
@@ -412,6 +416,7 @@ impl Part {
             Part::Baselines => StudyContent::Baselines(mpi_baselines::run(selection)?),
             Part::Mira => StudyContent::Mira(mira::run(&Progress::new(&|doing| log::info!("{doing}")))?),
             Part::WholeMachine => StudyContent::WholeMachine(whole_machine::run(workspace, &writer.commit())?),
+            Part::Presets => StudyContent::Presets(presets::run(&Progress::new(&|doing| log::info!("{doing}")))?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = usual.map_or_else(String::new, |_| format!(" --repetitions {repetitions}"));

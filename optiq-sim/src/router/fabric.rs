@@ -176,11 +176,11 @@ fn memory_channels(network: &Network, model: &Model, classes: u32) -> Vec<Channe
         injects,
         ejects: !injects,
         first_vc: 0,
-        vcs: if model.router.pipeline.is_some() {
-            classes * model.router.lanes
-        } else if injects {
+        vcs: if injects && model.has_queue_per_link() {
             // One injection queue for each link that leaves, so that messages by one do not wait for another's.
             (network.out_range(NodeId(h)).len() as u32).max(1)
+        } else if model.router.pipeline.is_some() {
+            classes * model.router.lanes
         } else {
             1
         },
@@ -194,7 +194,7 @@ impl Fabric {
     pub(crate) fn new(network: &Network, model: &Model, classes: u32) -> Self {
         let (hosts, vertices) = (network.hosts() as u32, network.vertices() as u32);
         let direct = network.hosts() == network.vertices();
-        // Routers with a pipeline have all virtual channels everywhere, also towards memory, and no queue knows a link.
+        // Routers with a pipeline have all virtual channels everywhere, also towards memory.
         let clocked = model.router.pipeline.is_some();
         let (mut channels, mut link_of, first_channel) = link_channels(network, model, classes);
         if direct {
@@ -219,7 +219,7 @@ impl Fabric {
             first_input: vec![0; vertices as usize + 1],
             inputs: Vec::new(),
             direct,
-            queue_per_link: direct && !clocked,
+            queue_per_link: direct && model.has_queue_per_link(),
             lanes: model.router.lanes,
             injections: vec![0; hosts as usize],
             classes_into_memory: clocked,

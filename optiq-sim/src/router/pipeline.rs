@@ -58,12 +58,13 @@ pub(crate) struct Pipelines {
     pub(crate) stages: Vec<Stage>,
     /// Per virtual channel, as the next buffer: from when on it can be held.
     pub(crate) held_until: Vec<Time>,
-    /// Per channel, as an input and as an output: until when the switch is in use.
+    /// Per input and per output, until when the switch is in use. An input is a channel, or, with its number behind those of all channels,
+    /// a virtual channel out of memory that is an input of its own.
     pub(crate) read_until: Vec<Time>,
     pub(crate) switch_until: Vec<Time>,
     pub(crate) channels: ArbiterPointers,
     pub(crate) switch: ArbiterPointers,
-    /// Per input channel: the round robin pointer over its buffers that request the same output.
+    /// Per input: the round robin pointer over its buffers that request the same output.
     pub(crate) buffer_pointer: Vec<u32>,
     /// Of the router at hand: requests for virtual channels as (buffer, virtual channel), and for the switch as (input, output),
     /// with the buffer.
@@ -116,6 +117,7 @@ impl Pipelines {
     pub(crate) fn new(fabric: &Fabric, model: &Model) -> Option<Self> {
         let pipeline = model.router.pipeline.as_ref()?;
         let (channels, vcs) = (fabric.channels.len(), fabric.channel_of_vc.len());
+        let inputs = if fabric.queue_per_link { channels + vcs } else { channels };
         let mut outputs = vec![Vec::new(); fabric.vertices as usize];
         for (i, channel) in fabric.channels.iter().enumerate().filter(|(_, c)| !c.injects) {
             outputs[channel.from as usize].push(i as u32);
@@ -129,14 +131,22 @@ impl Pipelines {
             stepped: vec![Time::NEVER; fabric.vertices as usize],
             stages: vec![stage; vcs],
             held_until: vec![Time::ZERO; vcs],
-            read_until: vec![Time::ZERO; channels],
+            read_until: vec![Time::ZERO; inputs],
             switch_until: vec![Time::ZERO; channels],
             channels: ArbiterPointers::new(vcs, vcs),
-            switch: ArbiterPointers::new(channels, channels),
-            buffer_pointer: vec![0; channels],
+            switch: ArbiterPointers::new(inputs, channels),
+            buffer_pointer: vec![0; inputs],
             requests: Vec::new(),
             crossings: Vec::new(),
         })
+    }
+
+    /// The input of a virtual channel.
+    #[inline]
+    pub(crate) fn input_of(fabric: &Fabric, vc: u32) -> u32 {
+        let channel = fabric.channel_of_vc[vc as usize];
+        let is_own = fabric.queue_per_link && fabric.channels[channel as usize].injects;
+        if is_own { fabric.channels.len() as u32 + vc } else { channel }
     }
 
     /// For a checkpoint.

@@ -62,7 +62,7 @@ impl<O: Observation> Shard<'_, O> {
                         };
                         p.requests.extend(lanes.filter(|&l| p.held_until[l as usize] <= now).map(|lane| (vc, lane)));
                     } else if stage.since < now {
-                        let (lane, input) = (stage.lane, self.fabric.channel_of_vc[vc as usize]);
+                        let (lane, input) = (stage.lane, Pipelines::input_of(self.fabric, vc));
                         let free = p.read_until[input as usize] <= now && p.switch_until[output as usize] <= now;
                         if free && (info.ejects || self.credits.free(lane, self.now) >= bytes) {
                             p.crossings.push((input, output, vc));
@@ -105,7 +105,8 @@ impl<O: Observation> Shard<'_, O> {
         if next == NONE {
             buffer.tail = NONE;
         }
-        let (from, to) = (self.fabric.channels[input as usize], self.fabric.channels[output as usize]);
+        let from = self.fabric.channels[self.fabric.channel_of_vc[vc as usize] as usize];
+        let to = self.fabric.channels[output as usize];
         let takes = to.rate.time(u64::from(bytes)) * p.step.as_picoseconds() / p.cycle.as_picoseconds();
         // The step in which the tail is read: not before it has arrived, a cycle before it could leave.
         let last = (now + takes.saturating_sub(p.step)).max(tail.saturating_sub(p.cycle));

@@ -8,7 +8,7 @@ pub(crate) mod applications;
 pub mod baselines;
 mod classes_in_lab;
 pub mod dragonfly_plus;
-mod exchange;
+pub(crate) mod exchange;
 mod fabrics;
 mod facts;
 mod gains;

@@ -537,6 +537,22 @@ mod tests {
         assert!(content.body().contains("direction only"));
     }
 
+    /// The preset has what the page of the fit found, and all else of what that began from.
+    #[test]
+    fn the_preset_is_what_was_found() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/results/data/mira.json");
+        let (page, preset) = (std::fs::read_to_string(page).unwrap(), Model::read("mira").unwrap());
+        assert!(page.contains(&format!("\"best\": \"{}\"", said(&preset))), "{}", said(&preset));
+        let mut base = Model::read(BASE).unwrap();
+        (base.title, base.router.lanes, base.router.buffer_bytes) =
+            (preset.title.clone(), preset.router.lanes, preset.router.buffer_bytes);
+        let (from, into) = (&preset.host, &mut base.host);
+        into.copy_bytes_per_second = from.copy_bytes_per_second;
+        into.copies_forwarded = from.copies_forwarded;
+        into.forward_overhead_picoseconds = from.forward_overhead_picoseconds;
+        assert_eq!(base, preset);
+    }
+
     /// What the fit begins from is one of its candidates.
     #[test]
     fn the_base_is_a_candidate() {

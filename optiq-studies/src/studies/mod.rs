@@ -22,6 +22,7 @@ mod mpich;
 pub mod orders;
 pub mod predictions;
 pub mod preload;
+pub mod presets;
 pub mod profiler;
 pub mod profiles;
 pub mod program_runs;

@@ -54,8 +54,8 @@ Examples:
   optiq simulate --topology bgq:1024 --demands pattern:disjoint --checkpoint run.ckpt --every 600
   optiq simulate --topology bgq:1024 --demands pattern:disjoint --resume run.ckpt
 
-The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, brown1296, dragonfly+3456, kang3456, edison, cab18, or a TOML file with
-the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
+The model says how packets, links, routers and hosts behave: bgq, mira, bgq-pipeline, fattree-12.5, brown1296, dragonfly+3456, kang3456, edison, cab18,
+lab, lab-jobs, or a TOML file with the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
 links: no execution is faster. Ctrl-C ends a run; what was found by then is shown, and marked.
 
 A job file says which jobs share a network; each is simulated alone, and all together. This one takes a second:
