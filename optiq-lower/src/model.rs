@@ -1,11 +1,12 @@
 //! What an exchange will cost, over planned paths and by plain MPI.
 //!
 //! With `C` the plan's congestion, `D` that of the fabric's own routes, `B` the slowest link's rate, `a` the time of an
-//! agreement, `l` the latency of a message, `o` what a rank needs to handle a chunk, `c` a path's chunk size and `f` its
-//! forwarders:
+//! agreement, `l` the latency of a message, `o` what a rank needs to handle a chunk, `m` what a forwarder needs to copy a byte (0 where
+//! none does), `c` a path's chunk size and `f` its forwarders:
 //!
 //! ```text
-//!     planned  =  a  +  max(C / p, o * chunks at the busiest host)  +  max over paths of f * (c / B + l + o)
+//!     planned  =  a  +  max(C / p, o * chunks + m * forwarded bytes at the busiest host)
+//!                    +  max over paths of f * (c / B + l + o + m c)
 //!     plain    =  l  +  D / q
 //! ```
 //!
@@ -34,6 +35,8 @@ pub struct CostModel {
     pub latency_seconds: f64,
     /// A rank's work for a chunk that it sends, receives or passes on.
     pub chunk_seconds: f64,
+    /// A forwarder's work for a byte of what it passes on, besides: 0 unless it copies that.
+    pub copy_seconds_per_byte: f64,
     /// Part of the link bound that planned paths reach; above 0, at most 1.
     pub planned_link_efficiency: f64,
     /// The same with relays at every host on the way ([`crate::relays::RelayPolicy`]).
@@ -49,6 +52,7 @@ impl Default for CostModel {
             agreement_seconds: AGREEMENT_SECONDS,
             latency_seconds: LATENCY_SECONDS,
             chunk_seconds: CHUNK_SECONDS,
+            copy_seconds_per_byte: 0.0,
             planned_link_efficiency: PLANNED_LINK_EFFICIENCY,
             store_and_forward_link_efficiency: STORE_AND_FORWARD_LINK_EFFICIENCY,
             mpi_link_efficiency: MPI_LINK_EFFICIENCY,
@@ -115,16 +119,20 @@ impl CostModel {
         chunk: ChunkRule,
         queued: f64,
     ) -> ExecutionTime {
-        let (mut fill_seconds, mut handled) = (0f64, BTreeMap::<Stop, f64>::new());
+        let (mut fill_seconds, mut busy_seconds) = (0f64, BTreeMap::<Stop, f64>::new());
         for (bytes, stops) in paths {
             let (legs, forwarders) = (stops.len().saturating_sub(1), stops.len().saturating_sub(2));
             let size = chunk.chunk(bytes as u64, legs as u64, ChunkCost::default()) as f64;
             let chunks = (bytes / size).ceil();
-            stops.for_each(|stop| *handled.entry(stop).or_default() += chunks);
+            for (i, stop) in stops.enumerate() {
+                let copied = if (1..legs).contains(&i) { bytes * self.copy_seconds_per_byte } else { 0.0 };
+                *busy_seconds.entry(stop).or_default() += chunks * self.chunk_seconds + copied;
+            }
             let queue = size * chunks.min(queued) / unit_capacity;
-            fill_seconds = fill_seconds.max(forwarders as f64 * (queue + self.latency_seconds + self.chunk_seconds));
+            let each = self.latency_seconds + self.chunk_seconds + size * self.copy_seconds_per_byte;
+            fill_seconds = fill_seconds.max(forwarders as f64 * (queue + each));
         }
-        let work_seconds = handled.values().fold(0f64, |a, &b| a.max(b)) * self.chunk_seconds;
+        let work_seconds = busy_seconds.into_values().fold(0f64, f64::max);
         ExecutionTime { links_seconds, work_seconds, fill_seconds }
     }
 
@@ -269,6 +277,7 @@ mod tests {
             agreement_seconds: 1.0,
             latency_seconds: 0.5,
             chunk_seconds: 0.25,
+            copy_seconds_per_byte: 0.0,
             planned_link_efficiency: 0.5,
             store_and_forward_link_efficiency: 0.5,
             mpi_link_efficiency: 1.0,
@@ -278,6 +287,14 @@ mod tests {
         let fill = 1e5 / 2e9 + 0.5 + 0.25;
         assert!((found.planned_seconds - (1.0 + 2.5 + fill)).abs() < 1e-9, "{found:?}");
         assert!((found.plain_seconds - (0.5 + 1e6 / 2e9)).abs() < 1e-12, "{found:?}");
+        // Half of the bytes are copied by host 3, at 1 us each in 0.5 s: with five chunks, less than what the ends do, which copy nothing.
+        let copies = CostModel { copy_seconds_per_byte: 1e-6, ..model };
+        let found = copies.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1.0);
+        assert!((found.planned_seconds - (1.0 + 2.5 + fill + 0.1)).abs() < 1e-9, "{found:?}");
+        // At 10 us each it is 5 s, beside 1.25 s for the chunks.
+        let copies = CostModel { copy_seconds_per_byte: 1e-5, ..model };
+        let found = copies.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1.0);
+        assert!((found.planned_seconds - (1.0 + 6.25 + fill + 1.0)).abs() < 1e-9, "{found:?}");
         let scaled = model.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1e6);
         assert!(scaled.planned_seconds > 2.5e6 && (scaled.plain_seconds - 500.5).abs() < 1e-6);
     }

@@ -9,12 +9,13 @@
 //! `f` forwarders fills the queues of `f` legs first, and a rank handles all chunks that pass its host:
 //!
 //! ```text
-//!     T = max(C / p, o * chunks at the busiest rank)  +  max over paths of f * (k c / B + l + o)
+//!     T = max(C / p, o * chunks + m * forwarded bytes at the busiest rank)  +  max over paths of f * (k c / B + l + o + m c)
 //! ```
 //!
 //! with the link efficiency `p` of either policy ([`CostModel::planned_link_efficiency`],
 //! [`CostModel::store_and_forward_link_efficiency`]), the link bound `C`, `k` chunks of `c` bytes in flight on a leg, and the
-//! other letters of [`crate::model`]. A chunk then waits for chunks of other paths, so all chunks have one size. Relays at every
+//! other letters of [`crate::model`]. Where forwarders copy, that limits relays at every host first: each byte is copied on every leg but
+//! the first. A chunk then waits for chunks of other paths, so all chunks have one size. Relays at every
 //! host pay for large exchanges; they do not where a message takes about as long as its path takes to fill. On a fabric whose routers
 //! choose ([`Routing::MinimalAdaptive`](optiq_net::Routing::MinimalAdaptive)) every plan has them.
 
@@ -198,6 +199,10 @@ mod tests {
         // Work: 100 chunks of 1 ms are longer than the links take, either way.
         let slow = CostModel { chunk_seconds: 1e-3, ..model };
         assert_eq!(chosen(10_000_000, &slow, LegsChoice::Auto).0, LegsChoice::Planned);
+        // A forwarder copies at a third of the links' rate: 30 ms, however many of them there are; at twice their rate, 5 ms beside 10 of links.
+        let copies = |seconds| CostModel { copy_seconds_per_byte: seconds, ..model };
+        assert_eq!(chosen(10_000_000, &copies(3e-9), LegsChoice::Auto).0, LegsChoice::Planned);
+        assert_eq!(chosen(10_000_000, &copies(0.5e-9), LegsChoice::Auto).0, LegsChoice::Hops);
         // Nothing to gain; or asked for.
         let equal = CostModel { store_and_forward_link_efficiency: 0.5, ..model };
         assert_eq!(chosen(10_000_000, &equal, LegsChoice::Auto).0, LegsChoice::Planned);

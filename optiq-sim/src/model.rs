@@ -272,6 +272,13 @@ impl RouterModel {
     }
 }
 
+impl HostModel {
+    /// How fast forwarders copy what they forward, in bytes per second; nothing where they do not, or without limit.
+    pub fn forwarded_copies(&self) -> Option<f64> {
+        Some(self.copy_bytes_per_second).filter(|&rate| self.copies_forwarded && rate > 0.0)
+    }
+}
+
 impl LinkModel {
     /// The latency of a link of a class.
     pub fn latency(&self, class: Class) -> Time {

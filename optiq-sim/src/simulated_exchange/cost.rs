@@ -7,6 +7,7 @@
 //!     latency    =  h t + s + r
 //!     agreement  =  ceil(log2 P) latency          (a reduction by recursive doubling)
 //!     chunk      =  m s + r + f                   (m = 1 message for each chunk; 2 with puts, which are announced)
+//!     copy       =  1 / rate                      (where forwarders copy what they forward)
 //! ```
 
 use crate::constants::{PUT_PLANNED_LINK_EFFICIENCY, PUT_STORE_AND_FORWARD_LINK_EFFICIENCY};
@@ -41,6 +42,7 @@ pub fn cost_model(model: &Model, network: &Network, carry: Carry) -> CostModel {
         agreement_seconds: f64::from(steps) * latency,
         latency_seconds: latency,
         chunk_seconds: chunk.seconds(),
+        copy_seconds_per_byte: host.forwarded_copies().map_or(0.0, f64::recip),
         planned_link_efficiency: planned,
         store_and_forward_link_efficiency: store_and_forward,
         ..default

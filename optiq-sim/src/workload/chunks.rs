@@ -42,10 +42,9 @@ pub(crate) struct ChunkCosts {
 
 impl ChunkCosts {
     pub(crate) fn new(model: &Model, order: QueueOrder, carry: Carry) -> Self {
-        let copies = model.host.copies_forwarded && model.host.copy_bytes_per_second > 0.0;
         Self {
             forward: Time::picoseconds(model.host.forward_overhead_picoseconds),
-            copy: if copies { Rate::bytes_per_second(model.host.copy_bytes_per_second) } else { Rate::INFINITE },
+            copy: model.host.forwarded_copies().map_or(Rate::INFINITE, Rate::bytes_per_second),
             control: model.host.control_bytes,
             order,
             carry,
