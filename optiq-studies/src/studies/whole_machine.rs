@@ -6,7 +6,7 @@
 //! any number of interruptions (decision 020), and the page says how many there were.
 //!
 //! No exchange is faster than its link bound; so what was simulated by the first checkpoint says how long a run takes at least. One that
-//! takes longer than [`LONGEST`] is left out, and its row says how long it would have taken: 8 MiB along planned paths with packets of 512
+//! takes longer than `LONGEST` is left out, and its row says how long it would have taken: 8 MiB along planned paths with packets of 512
 //! bytes are 6 thousand million packets to forward, and the same with 256 KiB stands beside it.
 
 use crate::claims::setting::{MESSAGE, with_planner};
