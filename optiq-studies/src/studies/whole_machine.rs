@@ -220,7 +220,7 @@ impl Subject {
             }
             let started = effort == Effort::default();
             log::info!("{name}: {}", if started { "begins" } else { "goes on" });
-            let (run, effort) = self.go_on(&model, case, &files, started.then_some(EVERY))?;
+            let (run, effort) = self.go_on(&model, case, (&files, effort), started.then_some(EVERY))?;
             // At the rate so far the link bound alone takes this long.
             let needed = effort.simulation_seconds * run.link_bound / run.seconds();
             let is_left_out = !run.finished() && needed > LONGEST.as_secs_f64();
@@ -244,23 +244,21 @@ impl Subject {
         }
     }
 
-    /// To the end, or for a while; with what it took in all starts.
+    /// To the end, or for a while; with what it took in all starts, of which `effort` is what the earlier ones took.
     fn go_on(
         &self,
         model: &Model,
         case: Case,
-        files: &Files,
+        (files, mut effort): (&Files, Effort),
         wall: Option<Duration>,
     ) -> Result<(SimulatedRun, Effort), Failure> {
-        let mut effort = files.read()?.effort;
         let resume = match files.checkpoint.is_file() {
             true => Some(optiq_sim::read_checkpoint(&files.checkpoint)?),
             false => None,
         };
         effort.resumed += u32::from(resume.is_some());
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), effort.simulation_seconds);
         let effort = Mutex::new(effort);
-        let before = effort.lock().map_or(0.0, |effort| effort.simulation_seconds);
         let elapsed = || before + started.elapsed().as_secs_f64();
         let store = |bytes: &[u8]| {
             let mut effort = effort.lock().map_err(|e| e.to_string())?;
@@ -497,8 +495,10 @@ mod tests {
             run_of(MovedBy::Mpi, 512, Some(8.0)),
             run_of(MovedBy::Planned, 512, Some(2.0)),
         ];
-        let [mpi, planned, gain] = content(runs.clone()).errors(MESSAGE).map(Option::unwrap);
+        let all = content(runs.clone());
+        let [mpi, planned, gain] = all.errors(MESSAGE).map(Option::unwrap);
         assert!((mpi + 20.0).abs() < 1e-9 && (planned + 50.0).abs() < 1e-9 && (gain + 37.5).abs() < 1e-9);
+        assert!(all.body().contains(&format!("| {MESSAGE} | -20.0 | -50.0 | -37.5 |")), "{}", all.body());
         // Nothing is said of what was left out but how long it would take.
         runs[3] = run_of(MovedBy::Planned, 512, None);
         let content = content(runs);
