@@ -3,7 +3,7 @@
 use crate::circumstances::Circumstances;
 use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
-use crate::presets::SimulatedMachine;
+use crate::presets::{self, SimulatedMachine};
 use crate::studies::adapters::AdaptersContent;
 use crate::studies::baselines::BaselinesContent;
 use crate::studies::booksim::BooksimContent;
@@ -228,15 +228,17 @@ impl StudyDocument {
         match &self.content {
             StudyContent::Claim(c) => SimulatedMachine::of_claim(&c.id),
             StudyContent::CombinedSimulated(_) | StudyContent::Scale(_) | StudyContent::Adapters(_) => {
-                SimulatedMachine::Presets(&["fattree-12.5"])
+                SimulatedMachine::Presets(&[presets::FATTREE_12_5])
             }
             StudyContent::Executor(_) | StudyContent::Baselines(_) | StudyContent::WholeMachine(_) => {
-                SimulatedMachine::Presets(&["bgq"])
+                SimulatedMachine::Presets(&[presets::BGQ])
             }
-            StudyContent::Mira(_) => SimulatedMachine::Presets(&["mira"]),
-            StudyContent::Presets(_) => SimulatedMachine::Presets(&["bgq", "mira", "bgq-pipeline"]),
-            StudyContent::Simulator(_) => SimulatedMachine::Presets(&["lab"]),
-            StudyContent::LabJobs(_) => SimulatedMachine::Presets(&["lab-jobs"]),
+            StudyContent::Mira(_) => SimulatedMachine::Presets(&[presets::MIRA]),
+            StudyContent::Presets(_) => {
+                SimulatedMachine::Presets(&[presets::BGQ, presets::MIRA, presets::BGQ_PIPELINE])
+            }
+            StudyContent::Simulator(_) => SimulatedMachine::Presets(&[presets::LAB]),
+            StudyContent::LabJobs(_) => SimulatedMachine::Presets(&[presets::LAB_JOBS]),
             StudyContent::Cures(_) | StudyContent::ClosedLoopSimulated(_) | StudyContent::Congestion(_) => {
                 SimulatedMachine::ByNetwork
             }

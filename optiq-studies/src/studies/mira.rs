@@ -28,7 +28,6 @@ use optiq_sim::{Model, RunOptions};
 use optiq_solver::CandidateMethod;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, K, PlanOptions, Planned};
-use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_transport::{ChunkRule, ScheduleOptions};
 use serde::{Deserialize, Serialize};
@@ -137,10 +136,12 @@ impl Parameters {
     }
 }
 
-/// GB/s of an exchange by MPI if its most loaded link never rested.
-fn mpi_bound(net: &Network, demands: &[Demand]) -> Result<f64, Failure> {
-    let load = net.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))?;
-    Ok(demands.iter().map(|d| d.bytes as f64).sum::<f64>() / plan::congestion(net, &load) / 1e9)
+/// GB/s of an exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Throughput {
+    simulated: f64,
+    /// If its most loaded link never rested.
+    bound: f64,
 }
 
 /// A model with larger packets.
@@ -150,13 +151,18 @@ fn scaled(mut model: Model) -> Model {
 }
 
 /// The plan of one of the thesis's planners over its own candidates.
-fn make_plan(net: &Network, demands: &[Demand], planner: PlannerName, k: usize) -> Result<Planned, Failure> {
+fn plan(net: &Network, demands: &[Demand], planner: PlannerName, k: usize) -> Result<Planned, Failure> {
     let options = PlanOptions { k: Some(k), method: CandidateMethod::Yen, ..with_planner(planner) };
     Ok(pipeline::run(net, demands, &options)?)
 }
 
-/// GB/s of an exchange, as the thesis's system moves it; by MPI without a plan.
-fn throughput(net: &Network, model: &Model, demands: &[Demand], planned: Option<&Planned>) -> Result<f64, Failure> {
+/// Simulates an exchange as the thesis's system moves it; by MPI without a plan.
+fn throughput(
+    net: &Network,
+    model: &Model,
+    demands: &[Demand],
+    planned: Option<&Planned>,
+) -> Result<Throughput, Failure> {
     let executor = Executor { legs: LegsChoice::Hops, ..Executor::of(model) };
     let method = match planned {
         None => TransferMethod::Mpi(MpiAlgorithm::Linear),
@@ -167,7 +173,8 @@ fn throughput(net: &Network, model: &Model, demands: &[Demand], planned: Option<
     };
     let prepared = ExchangeSetting { network: net, model, demands, executor }.prepare(method)?;
     let run = prepared.simulate(&RunOptions { threads: 1, seed: 1, ..RunOptions::default() })?;
-    Ok(demands.iter().map(|d| d.bytes as f64).sum::<f64>() / run.seconds() / 1e9)
+    let gigabytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>() / 1e9;
+    Ok(Throughput { simulated: gigabytes / run.seconds(), bound: gigabytes / run.link_bound })
 }
 
 fn fewer_bytes(mut demands: Vec<Demand>) -> Vec<Demand> {
@@ -196,7 +203,7 @@ impl TableVii {
                     PlannerName::Heuristic2 => vii.heu2.gigabytes_per_second[p],
                     _ => vii.opt.gigabytes_per_second[p],
                 };
-                let planned = make_plan(&net, &demands, planner, K)?;
+                let planned = plan(&net, &demands, planner, K)?;
                 rows.push((pattern.to_owned(), demands.clone(), Some(planned), published));
             }
         }
@@ -208,14 +215,14 @@ impl TableVii {
         let model = scaled(model.clone());
         let mut entries = Vec::new();
         for (pattern, demands, planned, published) in self.rows.iter().filter(|row| wanted(row.2.is_some())) {
-            let ours = throughput(&self.net, &model, demands, planned.as_ref())?;
+            let found = throughput(&self.net, &model, demands, planned.as_ref())?;
             entries.push(TableEntry {
                 table: "VII".into(),
                 row: pattern.clone(),
                 method: planned.as_ref().map_or("MPI".into(), |planned| planned.plan.planner.clone()),
                 published: *published,
-                ours,
-                bound: planned.is_none().then(|| mpi_bound(&self.net, demands)).transpose()?,
+                ours: found.simulated,
+                bound: planned.is_none().then_some(found.bound),
             });
         }
         Ok(entries)
@@ -299,7 +306,7 @@ pub fn run(progress: &Progress) -> Result<MiraContent, Failure> {
     let fitted = table.entries(&model, |_| true)?;
     progress.now("Table VII in full: disjoint, MPI".to_owned());
     let demands = demands::parse(&format!("pattern:{}", PATTERNS[0]), &table.net, MESSAGE)?;
-    let ours = throughput(&table.net, &model, &demands, None)?;
+    let ours = throughput(&table.net, &model, &demands, None)?.simulated;
     let full = TableEntry { ours, ..fitted[0].clone() };
     let mut held_out = table_ix(&published, &model, progress)?;
     held_out.extend(table_xii(&published, &model, progress)?);
@@ -314,10 +321,10 @@ fn methods(
     model: &Model,
     demands: &[Demand],
     (planners, k): (&[PlannerName], usize),
-) -> Result<Vec<f64>, Failure> {
+) -> Result<Vec<Throughput>, Failure> {
     let mut found = vec![throughput(net, model, demands, None)?];
     for &planner in planners {
-        found.push(throughput(net, model, demands, Some(&make_plan(net, demands, planner, k)?))?);
+        found.push(throughput(net, model, demands, Some(&plan(net, demands, planner, k)?))?);
     }
     Ok(found)
 }
@@ -340,8 +347,8 @@ fn table_ix(published: &Published, model: &Model, progress: &Progress) -> Result
             progress.now(format!("Table IX: {pattern}, draw {draw}"));
             let demands = case(&format!("random-{pattern}-16-{draw}"), &net)?;
             let found = methods(&net, &model, &demands, (&PLANNERS, K))?;
-            sums.iter_mut().zip(found).for_each(|(sum, one)| *sum += one / f64::from(ix.draws));
-            bound += mpi_bound(&net, &demands)? / f64::from(ix.draws);
+            bound += found[0].bound / f64::from(ix.draws);
+            sums.iter_mut().zip(found).for_each(|(sum, one)| *sum += one.simulated / f64::from(ix.draws));
         }
         let asked = [("MPI", ix.mpi[p]), ("lp", ix.opt[p]), ("heu2", ix.heu2[p]), ("heu1", ix.heu1[p])];
         entries.extend(asked.into_iter().zip(sums).map(|((method, published), ours)| TableEntry {
@@ -371,12 +378,12 @@ fn table_xii(published: &Published, model: &Model, progress: &Progress) -> Resul
             ours,
             bound: None,
         };
-        let mpi = entry("MPI".into(), xii.mpi[p], throughput(&net, &model, &demands, None)?);
-        entries.push(TableEntry { bound: Some(mpi_bound(&net, &demands)?), ..mpi });
+        let mpi = throughput(&net, &model, &demands, None)?;
+        entries.push(TableEntry { bound: Some(mpi.bound), ..entry("MPI".into(), xii.mpi[p], mpi.simulated) });
         for (i, k) in xii.k.into_iter().enumerate() {
             progress.now(format!("Table XII: {pattern}, k = {k}"));
-            let planned = make_plan(&net, &demands, PlannerName::LinearProgram, k)?;
-            let ours = throughput(&net, &model, &demands, Some(&planned))?;
+            let planned = plan(&net, &demands, PlannerName::LinearProgram, k)?;
+            let ours = throughput(&net, &model, &demands, Some(&planned))?.simulated;
             entries.push(entry(format!("lp, k = {k}"), xii.gigabytes_per_second[p][i], ours));
         }
     }
@@ -394,14 +401,13 @@ fn table_xvi(published: &Published, model: &Model, progress: &Progress) -> Resul
         let planners = [PlannerName::Heuristic2, PlannerName::LinearProgram];
         let found = methods(&net, &model, &demands, (&planners, K))?;
         let rows = ["MPI", "heu2", "lp"].into_iter().zip(one.gigabytes_per_second).zip(found);
-        let bound = mpi_bound(&net, &demands)?;
-        entries.extend(rows.map(|((method, published), ours)| TableEntry {
+        entries.extend(rows.map(|((method, published), found)| TableEntry {
             table: "XVI".into(),
             row: one.name.clone(),
             method: method.into(),
             published,
-            ours,
-            bound: (method == "MPI").then_some(bound),
+            ours: found.simulated,
+            bound: (method == "MPI").then_some(found.bound),
         }));
     }
     Ok(entries)
@@ -421,8 +427,8 @@ fn table_vi(published: &Published, model: &Model, progress: &Progress) -> Result
             progress.now(format!("Table VI: {} on {nodes} nodes", case.id));
             let demands = fewer_bytes(case.demands(net.hosts())?);
             let found = methods(&net, &model, &demands, (&PLANNERS, K))?;
-            gains.iter_mut().zip(&found[1..]).for_each(|(sum, rate)| {
-                *sum += (rate / found[0] - 1.0) * 100.0 / sample.len() as f64;
+            gains.iter_mut().zip(&found[1..]).for_each(|(sum, planned)| {
+                *sum += (planned.simulated / found[0].simulated - 1.0) * 100.0 / sample.len() as f64;
             });
         }
         let asked = [vi.optimization_percent, vi.heuristic2_percent, vi.heuristic1_percent].map(|row| row[place]);
