@@ -375,7 +375,8 @@ impl Model {
             None => {
                 let presets = Self::presets().collect::<Vec<_>>().join(", ");
                 let text = optiq_net::text_file::read(Path::new(name), 1 << 20)
-                    .map_err(|e| SimError::Model(format!("{e}; a file or one of the presets {presets} is expected")))?;
+                    .map_err(|e| format!("model file {name}: {e}; a file or one of the presets {presets} is expected"))
+                    .map_err(SimError::Model)?;
                 (format!("model file {name}"), text)
             }
         };
@@ -543,6 +544,8 @@ mod tests {
             Model::read(name).unwrap();
         }
         assert_eq!(Model::for_topology("bgq:1024").title, Model::read("bgq").unwrap().title);
+        let unknown = Model::read("mirra").unwrap_err().to_string();
+        assert!(unknown.starts_with("model file mirra: ") && unknown.contains("one of the presets bgq"), "{unknown}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Circumstances {
 pub struct Checkout {
     /// The commit, abbreviated.
     pub commit: String,
-    /// Whether no file differed from the commit, but for the pages themselves.
+    /// Whether no file differed from the commit, but for the pages themselves: a study refuses to begin otherwise.
     pub tree_clean: bool,
     /// The compiler.
     pub rustc: String,

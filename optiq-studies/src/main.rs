@@ -147,7 +147,8 @@ enum Part {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Builds OPTIQ where a study starts it. Leave the machine alone meanwhile.
+Builds OPTIQ where a study starts it. Leave the machine alone meanwhile. A page names the commit, so the checkout must not differ from
+it, but for docs/results.
 
 Examples:
   optiq-studies results --repetitions 9

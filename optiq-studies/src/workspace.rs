@@ -79,15 +79,21 @@ impl Workspace {
         Ok(text.lines().next().unwrap_or_default().trim().to_owned())
     }
 
-    /// Where, when and with what a study is run now.
+    /// Where, when and with what a study is run now, for its page, which names the commit: nobody could run it again if files differed.
     ///
     /// # Errors
-    /// [`Failure::Work`] if git or rustc cannot be asked.
+    /// [`Failure::Input`] if files differ from the commit; [`Failure::Work`] if git or rustc cannot be asked.
     pub fn circumstances(&self) -> Result<Circumstances, Failure> {
+        // What a run writes is no change of what is run.
+        let change = self.say("git", &["status", "--porcelain", "--", ":!docs/results"])?;
+        if !change.is_empty() {
+            return Err(Failure::Input(format!(
+                "the checkout differs from its commit (git status: \"{change}\"); pages are written from a clean tree, so commit or stash first"
+            )));
+        }
         let checkout = Checkout {
             commit: self.say("git", &["rev-parse", "--short", "HEAD"])?,
-            // What a run writes is no change of what is run.
-            tree_clean: self.say("git", &["status", "--porcelain", "--", ":!docs/results"])?.is_empty(),
+            tree_clean: true,
             rustc: self.say("rustc", &["--version"])?,
             // Not every study needs MPI.
             mpirun: self.say("mpirun", &["--version"]).ok(),

@@ -40,6 +40,14 @@ fn the_index_is_made_of_documents_and_of_the_list_of_pages_without() {
 }
 
 #[test]
+fn documents_are_of_commits_without_changes() {
+    for document in document::read_all(&pages()).unwrap() {
+        let is_of_a_commit = document.circumstances.checkout.is_some_and(|checkout| checkout.tree_clean);
+        assert!(is_of_a_commit, "{}: run `{}` from a clean tree", document.name, document.command);
+    }
+}
+
+#[test]
 fn documents_of_another_form_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pages = pages().join(DATA);

@@ -68,7 +68,7 @@ pub struct Arguments {
     /// claim's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
-    /// Write a page for each claim into a directory, such as docs/results, and its document into data below that
+    /// Write a page for each claim into a directory, such as results, and its document into data below that
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print one JSON document
