@@ -217,7 +217,7 @@ impl IoContent {
              about 96 MB in all. All methods of writing run in turn in one job, medians of {} repetitions, unless the command has \
              another number; every byte of every file is read back after the first run and after the last. The bound is the \
              time that the most loaded link needs. ROMIO and OMPIO are the two components for files of Open MPI; ROMIO has hints \
-             to aggregate at the I/O hosts.\n\n```text\n{}\n```\n",
+             to aggregate at the I/O hosts, with a buffer of as many bytes as OPTIQ may have there (`cb_buffer_size`; ROMIO's own choice is 16 MiB).\n\n```text\n{}\n```\n",
             self.topology,
             self.rate,
             self.repetitions,

@@ -23,33 +23,36 @@ fn check(code: c_int, call: &str) -> Result<(), String> {
 }
 
 impl<'a> File<'a> {
-    /// A new file; collective. Where `aggregators` are given (processor names), MPI's collective accesses are to go through
-    /// one rank on each of them: hints, which libraries may ignore (MPI 4.0, 14.2.8; `romio_cb_*` of ROMIO).
-    pub fn create(world: &'a SimpleCommunicator, path: &Path, aggregators: &[String]) -> Result<Self, String> {
+    /// A new file; collective. MPI's collective accesses are to have buffers of so many bytes and, where `aggregators` are given (processor
+    /// names), go through one rank on each of them: hints, which libraries may ignore (MPI 4.0, 14.2.8; `romio_cb_*` of ROMIO, which has
+    /// 16 MiB unless told otherwise).
+    pub fn create(
+        world: &'a SimpleCommunicator,
+        path: &Path,
+        (aggregators, buffer_bytes): (&[String], u64),
+    ) -> Result<Self, String> {
         let text = CString::new(path.to_string_lossy().as_bytes()).map_err(|e| e.to_string())?;
         let mode = (ffi::MPI_MODE_CREATE | ffi::MPI_MODE_RDWR) as c_int;
         // SAFETY: a valid communicator, a C string, and an out-parameter.
         unsafe {
             let mut handle = ffi::RSMPI_FILE_NULL;
             let mut info = ffi::RSMPI_INFO_NULL;
+            let list = aggregators.iter().map(|name| format!("{name}:1")).collect::<Vec<_>>().join(",");
+            let number = aggregators.len().to_string();
+            // ROMIO reads it as an int.
+            let buffer = buffer_bytes.min(c_int::MAX as u64).to_string();
+            let mut hints = vec![("cb_buffer_size", buffer.as_str())];
             if !aggregators.is_empty() {
-                let list = aggregators.iter().map(|name| format!("{name}:1")).collect::<Vec<_>>().join(",");
-                let number = aggregators.len().to_string();
-                check(ffi::MPI_Info_create(&mut info), "MPI_Info_create")?;
-                for (name, value) in [
-                    ("romio_cb_write", "enable"),
-                    ("romio_cb_read", "enable"),
-                    ("cb_nodes", &number),
-                    ("cb_config_list", &list),
-                ] {
-                    let [name, value] = [name, value].map(|t| CString::new(t).unwrap_or_default());
-                    check(ffi::MPI_Info_set(info, name.as_ptr(), value.as_ptr()), "MPI_Info_set")?;
-                }
+                hints.extend([("romio_cb_write", "enable"), ("romio_cb_read", "enable")]);
+                hints.extend([("cb_nodes", number.as_str()), ("cb_config_list", &list)]);
+            }
+            check(ffi::MPI_Info_create(&mut info), "MPI_Info_create")?;
+            for (name, value) in hints {
+                let [name, value] = [name, value].map(|t| CString::new(t).unwrap_or_default());
+                check(ffi::MPI_Info_set(info, name.as_ptr(), value.as_ptr()), "MPI_Info_set")?;
             }
             let code = ffi::MPI_File_open(world.as_raw(), text.as_ptr(), mode, info, &mut handle);
-            if !aggregators.is_empty() {
-                ffi::MPI_Info_free(&mut info);
-            }
+            ffi::MPI_Info_free(&mut info);
             check(code, "MPI_File_open").map_err(|e| format!("{}: {e}", path.display()))?;
             Ok(Self { world, handle, path: path.to_owned() })
         }

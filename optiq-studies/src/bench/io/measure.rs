@@ -3,8 +3,8 @@
 //! All methods run in turn in one job, the order rotating from repetition to repetition. A repetition counts from a barrier
 //! until the last rank has returned. Each method of writing has its own file, which is emptied before its first,
 //! untimed run; every rank reads its bytes back with MPI_File_read_at after that run and after the last one. Hints ask MPI's own
-//! collective accesses to go through one rank on each I/O host, as all other methods here do (ROMIO does so if
-//! host names are those of the topology; OMPIO ignores the hints).
+//! collective accesses to go through one rank on each I/O host, as all other methods here do, with a buffer of OPTIQ_IO_BUDGET as OPTIQ has
+//! (ROMIO does so if host names are those of the topology; OMPIO ignores the hints).
 
 use crate::bench::io::file::{File, alltoallv};
 use crate::bench::io::result::{FileAccess, FileRatios, FileSide};
@@ -164,7 +164,7 @@ pub fn measure(
     };
     let bounds = exchanges.as_ref().map(|x| [x[0].link_bound_seconds, x[1].link_bound_seconds]);
     let methods: Vec<By> = By::ALL.into_iter().filter(|by| exchanges.is_some() || !by.gathers()).collect();
-    let files = setting.files(&methods, request.folder.clone())?;
+    let files = setting.files(&methods, request.folder.clone(), budget)?;
     let mine = setting.extents[setting.me.index()];
     let data = contents(request.seed, setting.me, mine.bytes as usize);
     let back = vec![0; data.len()];
@@ -271,8 +271,8 @@ impl<'a> Setting<'a> {
         self.servers.list().iter().map(|s| self.network.name(s.host).to_string()).collect()
     }
 
-    /// A file for each method of writing.
-    fn files(&self, methods: &[By], folder: Option<PathBuf>) -> Result<Vec<(By, File<'a>)>, String> {
+    /// A file for each method of writing. MPI's aggregators may have as large a buffer as OPTIQ's.
+    fn files(&self, methods: &[By], folder: Option<PathBuf>, buffer_bytes: u64) -> Result<Vec<(By, File<'a>)>, String> {
         let prefix = prefix(self.world, folder);
         // On the machines that the lab emulates, only I/O hosts reach the storage; here all hosts do. Hints therefore ask for
         // MPI's aggregators on OPTIQ's I/O hosts, if hosts have the topology's names: ROMIO aborts the job if there are no
@@ -285,7 +285,7 @@ impl<'a> Setting<'a> {
         };
         let file = |by: &By| {
             let path = PathBuf::from(format!("{prefix}-{}", by.name()));
-            Ok((*by, File::create(self.world, &path, &names)?))
+            Ok((*by, File::create(self.world, &path, (&names, buffer_bytes))?))
         };
         methods.iter().filter(|by| by.writes()).map(file).collect()
     }
