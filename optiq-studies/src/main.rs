@@ -528,7 +528,7 @@ impl Writer {
     fn claims(&self, ids: &[String]) -> Result<(), Failure> {
         let runs = ClaimRuns::new(ids, ClaimOptions::default())?;
         for claim in runs.claims() {
-            let findings = runs.run(claim, &Progress::new(&|_| ()))?;
+            let findings = runs.run(claim, &Progress::new(&|doing| log::info!("{doing}")))?;
             write_files(&self.pages, &runs.document(claim, findings, &self.circumstances))?;
         }
         Ok(())

@@ -215,7 +215,28 @@ impl RealRuns {
         measure: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.lab_up(name, topology, rate)?;
-        let measured = measure();
+        self.then_down(name, measure())
+    }
+
+    /// Likewise, where a machine that has no labs is no failure: then the inner error says why.
+    ///
+    /// # Errors
+    /// As [`RealRuns::lab_down`]; else those of `measure`.
+    pub fn in_lab_if_any<T>(
+        name: &str,
+        topology: &str,
+        rate: &str,
+        measure: impl FnOnce(&Self) -> Result<T, Failure>,
+    ) -> Result<Result<T, String>, Failure> {
+        let up =
+            Self::find().and_then(|runs| runs.lab_up(name, topology, rate).map(|()| runs).map_err(|e| e.to_string()));
+        match up {
+            Ok(runs) => runs.then_down(name, measure(&runs)).map(Ok),
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    fn then_down<T>(&self, name: &str, measured: Result<T, Failure>) -> Result<T, Failure> {
         let down = self.lab_down(name);
         measured.and_then(|found| down.map(|()| found))
     }

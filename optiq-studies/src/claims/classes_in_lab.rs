@@ -55,21 +55,12 @@ fn between(found: MedianAndQuartiles) -> String {
 /// # Errors
 /// [`Failure::Work`] if a program in the lab fails.
 pub(super) fn in_lab(setting: &Setting) -> Result<(Vec<Row>, Vec<String>), Failure> {
-    let without = |why: String| {
-        let verdict = Verdict::NotShown(format!("priorities in the lab: not run: {why}"));
-        Ok((vec![row("in the lab", "not run", (0.0, "ms"), "", verdict)], Vec::new()))
-    };
-    let runs = match RealRuns::find() {
-        Ok(runs) => runs,
-        Err(why) => return without(why),
-    };
     let name = format!("classes-{}", std::process::id());
-    if let Err(failure) = runs.lab_up(&name, TOPOLOGY, RATE) {
-        return without(failure.to_string());
-    }
-    let measured = all_cases(setting, &runs, &name);
-    let down = runs.lab_down(&name);
-    measured.and_then(|found| down.map(|()| found))
+    let found = RealRuns::in_lab_if_any(&name, TOPOLOGY, RATE, |runs| all_cases(setting, runs, &name))?;
+    Ok(found.unwrap_or_else(|why| {
+        let verdict = Verdict::NotShown(format!("priorities in the lab: not run: {why}"));
+        (vec![row("in the lab", "not run", (0.0, "ms"), "", verdict)], Vec::new())
+    }))
 }
 
 fn all_cases(setting: &Setting, runs: &RealRuns, name: &str) -> Result<(Vec<Row>, Vec<String>), Failure> {

@@ -1,7 +1,7 @@
 //! O6: the mean gain of each planner over MPI in the 91 cases, on four partitions (thesis Table VI), simulated.
 
 use super::baselines;
-use super::machine::{Machine, PLANNERS};
+use super::machine::{Machine, Measured, PLANNERS};
 use super::scaling::{CHECKED, SCALE};
 use super::setting::Setting;
 use crate::compared_method::ComparedMethod;
@@ -9,6 +9,8 @@ use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
 use optiq_net::random::SplitMix64;
+use optiq_sim::jobs::parallel::in_parallel;
+use std::thread::available_parallelism;
 
 /// How many cases are run on each of the partitions of Table VI: a case takes twice as long on twice as many nodes.
 const SAMPLES: [usize; 4] = [91, 91, 40, 20];
@@ -59,6 +61,38 @@ impl Sums {
         let (gains, over_strongest) = (Vec::new(), Vec::new());
         Sums { method, gains, over_strongest, saved: 0.0, gigabytes: 0.0, mpi_gigabytes: 0.0 }
     }
+
+    fn add(&mut self, m: &Measured, mpi: &Measured) {
+        self.gains.push((m.times_mpi - 1.0) * 100.0);
+        self.over_strongest.extend(m.times_strongest().map(|times| (times - 1.0) * 100.0));
+        self.saved += (1.0 - m.seconds / mpi.seconds) * 100.0;
+        self.gigabytes += m.gigabytes;
+        self.mpi_gigabytes += mpi.gigabytes;
+    }
+}
+
+/// A partition's cases, which do not depend on each other, on all processors: what each planner gains in all of them.
+fn sums(setting: &Setting, machine: &Machine, nodes: u32, places: &[usize]) -> Result<Vec<Sums>, Failure> {
+    let net = setting.network(nodes)?;
+    let run = |i: usize| {
+        let (place, case) = (places[i], &setting.cases[places[i]]);
+        let demands = machine.scaled(case.demands(net.hosts())?);
+        let what = format!("case {} of {} on {nodes} nodes, {}", place + 1, setting.cases.len(), case.id);
+        machine.compare_with_strongest(&net, &demands, &PLANNERS, &what)
+    };
+    let mut sums: Vec<Sums> = Vec::new();
+    for found in in_parallel(available_parallelism().map_or(1, usize::from), places.len(), run) {
+        let found = found?;
+        let Some((mpi, planned)) = found.split_first() else { continue };
+        for m in planned {
+            let s = sums.iter().position(|s| s.method == m.method).unwrap_or_else(|| {
+                sums.push(Sums::of(m.method));
+                sums.len() - 1
+            });
+            sums[s].add(m, mpi);
+        }
+    }
+    Ok(sums)
 }
 
 /// Table VI.
@@ -76,27 +110,7 @@ pub fn table(setting: &Setting) -> Result<Findings, Failure> {
     let mut by_all = 0;
     for (place, &i) in partitions.iter().enumerate() {
         let (nodes, places) = (vi.nodes[i], sample(setting.cases.len(), SAMPLES[i]));
-        let net = setting.network(nodes)?;
-        let mut sums: Vec<Sums> = Vec::new();
-        for (c, case) in places.iter().map(|&c| (c, &setting.cases[c])) {
-            let demands = machine.scaled(case.demands(net.hosts())?);
-            let what = format!("case {} of {} on {nodes} nodes, {}", c + 1, setting.cases.len(), case.id);
-            let found = machine.compare_with_strongest(&net, &demands, &PLANNERS, &what)?;
-            let Some((mpi, planned)) = found.split_first() else { continue };
-            for m in planned {
-                let s = sums.iter().position(|s| s.method == m.method).unwrap_or_else(|| {
-                    sums.push(Sums::of(m.method));
-                    sums.len() - 1
-                });
-                let sum = &mut sums[s];
-                sum.gains.push((m.times_mpi - 1.0) * 100.0);
-                sum.over_strongest.extend(m.times_strongest().map(|times| (times - 1.0) * 100.0));
-                sum.saved += (1.0 - m.seconds / mpi.seconds) * 100.0;
-                sum.gigabytes += m.gigabytes;
-                sum.mpi_gigabytes += mpi.gigabytes;
-            }
-        }
-        for s in &sums {
+        for s in &sums(setting, &machine, nodes, &places)? {
             let (published, count) = (vi.of(s.method)[i], s.gains.len() as f64);
             let gain = s.gains.iter().sum::<f64>() / count;
             let verdict = match machine.judged {

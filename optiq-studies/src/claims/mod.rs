@@ -3,6 +3,8 @@
 //! A claim is an entry in [`list::CLAIMS`]: a function that fills a table ([`crate::findings`]) whose rows carry verdicts.
 //! Published numbers are data (`published.rs`), so are the 91 cases (`thesis_cases.rs`).
 
+mod aggregation;
+mod aggregation_in_lab;
 mod all_cases;
 pub(crate) mod applications;
 pub mod baselines;

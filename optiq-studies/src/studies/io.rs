@@ -116,6 +116,9 @@ pub struct IoReport {
     total_bytes: u64,
     repetitions: usize,
     io_budget_bytes: u64,
+    /// Missing in documents of before 2026-11-30, when ROMIO had its own 16 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    collective_buffer_bytes: Option<u64>,
     peak_buffer_bytes: u64,
     peak_resident_bytes: u64,
     decision: String,
@@ -217,10 +220,14 @@ impl IoContent {
              about 96 MB in all. All methods of writing run in turn in one job, medians of {} repetitions, unless the command has \
              another number; every byte of every file is read back after the first run and after the last. The bound is the \
              time that the most loaded link needs. ROMIO and OMPIO are the two components for files of Open MPI; ROMIO has hints \
-             to aggregate at the I/O hosts, with a buffer of as many bytes as OPTIQ may have there (`cb_buffer_size`; ROMIO's own choice is 16 MiB).\n\n```text\n{}\n```\n",
+             to aggregate at the I/O hosts, with {}.\n\n```text\n{}\n```\n",
             self.topology,
             self.rate,
             self.repetitions,
+            match self.benches.iter().all(|bench| bench.report.collective_buffer_bytes.is_some()) {
+                true => "a buffer of as many bytes as OPTIQ may have there (`cb_buffer_size`)",
+                false => "ROMIO's own buffer of 16 MiB, where OPTIQ may have 64",
+            },
             self.calibration.trim_end()
         );
         for bench in &self.benches {

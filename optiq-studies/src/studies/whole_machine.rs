@@ -15,6 +15,7 @@ use crate::markdown::TextTable;
 use crate::workspace::Workspace;
 use optiq_files::{input, output};
 use optiq_net::Network;
+use optiq_sim::jobs::parallel::in_parallel;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::{Checkpoints, Limits, Model, RunOptions};
@@ -24,11 +25,10 @@ use optiq_solver::planner::PlannerName;
 use optiq_transport::ScheduleOptions;
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 /// Mira's 48 racks.
 const TOPOLOGY: &str = "torus:8x12x16x16x2,capacity=1.8GB/s,routing=bgq";
@@ -39,6 +39,8 @@ const MODEL: &str = "bgq";
 const TIMES: u64 = 8;
 /// Of each pair, in bytes.
 const MESSAGES: [u64; 2] = [MESSAGE, MESSAGE / 32];
+/// Runs that are simulated at one time, each on a thread; a state is gigabytes.
+const AT_A_TIME: usize = 2;
 /// From one checkpoint to the next.
 const EVERY: Duration = Duration::from_secs(300);
 /// A run of which the first checkpoint says that it takes longer is left out.
@@ -162,7 +164,7 @@ struct Case {
 }
 
 /// Those that take longest first, as two run at one time, but the one that is likely to be left out at the end.
-fn cases() -> Vec<Case> {
+fn cases() -> [Case; 8] {
     let case = |(message_bytes, moved_by, times)| Case { moved_by, message_bytes, times };
     let [long, short] = MESSAGES;
     [
@@ -176,7 +178,6 @@ fn cases() -> Vec<Case> {
         (long, MovedBy::Planned, 1),
     ]
     .map(case)
-    .into()
 }
 
 /// Messages of one size, and where they go.
@@ -306,15 +307,9 @@ pub fn run(workspace: &Workspace, commit: &str) -> Result<WholeMachineContent, F
     let planning_seconds = start.elapsed().as_secs_f64() / MESSAGES.len() as f64;
     log::info!("planned in {planning_seconds:.1} s; checkpoints are in {}", folder.display());
     // They do not need each other, and each has one thread.
-    let waiting = Mutex::new(VecDeque::from(cases()));
-    let next = || waiting.lock().ok().and_then(|mut waiting| waiting.pop_front());
-    let worker = || std::iter::from_fn(next).map(|case| subject.run(case)).collect::<Result<Vec<_>, _>>();
-    let (one, other) = thread::scope(|scope| {
-        let other = scope.spawn(worker);
-        (worker(), other.join())
-    });
-    let mut runs = one?;
-    runs.extend(other.map_err(|_| Failure::Work("a simulation failed".into()))??);
+    let cases = cases();
+    let runs = in_parallel(AT_A_TIME, cases.len(), |number| subject.run(cases[number]));
+    let mut runs = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
     runs.sort_by_key(|run| (run.message_bytes, run.packet_bytes, run.moved_by == MovedBy::Planned));
     let plan = subject.loads.first().map(|load| (load.demands.len(), load.planned.plan.gap()));
     let (pairs, plan_gap) = plan.unwrap_or_default();

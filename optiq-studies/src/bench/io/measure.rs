@@ -193,6 +193,7 @@ pub fn measure(
         mpi: library(),
         io_component: std::env::var("OMPI_MCA_io").ok(),
         io_budget_bytes: budget,
+        collective_buffer_bytes: budget,
         peak_buffer_bytes,
         peak_resident_bytes,
         decision: times.decision,

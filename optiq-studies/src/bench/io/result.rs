@@ -31,6 +31,8 @@ pub struct FileAccess {
     pub io_component: Option<String>,
     /// OPTIQ_IO_BUDGET.
     pub io_budget_bytes: u64,
+    /// The buffer that MPI's own aggregators are asked to have.
+    pub collective_buffer_bytes: u64,
     /// The most buffer memory that OPTIQ's accesses had at any rank.
     pub peak_buffer_bytes: u64,
     /// The most resident memory of any rank, from /proc; with the program and the rank's own bytes.
