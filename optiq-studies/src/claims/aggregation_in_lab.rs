@@ -1,6 +1,5 @@
 //! The lab's half of O19: ranks of 16 emulated hosts really gather what they have at two I/O hosts.
 
-use super::aggregation::AGGREGATION;
 use super::setting::Setting;
 use crate::failure::Failure;
 use crate::findings::{Cell, Row, Verdict};
@@ -38,11 +37,11 @@ struct PrintedSide {
     link_bound_seconds: Option<f64>,
 }
 
-/// Rows in the columns of the claim, and notes; where there is no lab, a row that says why. MPI must take at least `least` times as long.
+/// Rows in the columns of the claim, and a note; the inner error says why there is no lab. MPI must take at least `least` times as long.
 ///
 /// # Errors
 /// [`Failure::Work`] if a program in the lab fails.
-pub(super) fn in_lab(setting: &Setting, least: f64) -> Result<(Vec<Row>, Vec<String>), Failure> {
+pub(super) fn in_lab(setting: &Setting, least: f64) -> Result<Result<(Vec<Row>, String), String>, Failure> {
     let name = format!("aggregation-{}", std::process::id());
     let measured = RealRuns::in_lab_if_any(&name, TOPOLOGY, RATE, |runs| {
         let one = |(ranks, arguments)| {
@@ -53,12 +52,7 @@ pub(super) fn in_lab(setting: &Setting, least: f64) -> Result<(Vec<Row>, Vec<Str
     })?;
     let printed = match measured {
         Ok(printed) => printed,
-        Err(why) => {
-            let mut cells = vec![Cell::Nothing; AGGREGATION.len()];
-            cells[2] = "in the lab".into();
-            let verdict = Verdict::NotShown(format!("HACC I/O in the lab: not run: {why}"));
-            return Ok((vec![Row::new(cells, verdict)], Vec::new()));
-        }
+        Err(why) => return Ok(Err(why)),
     };
     let mut rows = Vec::new();
     for one in &printed {
@@ -72,7 +66,7 @@ pub(super) fn in_lab(setting: &Setting, least: f64) -> Result<(Vec<Row>, Vec<Str
          in turn in one job; seconds, quartiles in brackets: {}.",
         quartiles.join("; ")
     );
-    Ok((rows, vec![note]))
+    Ok(Ok((rows, note)))
 }
 
 /// One run of `optiq bench io` in the lab.
