@@ -93,9 +93,8 @@ impl Ties {
             let near = net.distance(d.src, d.dst);
             // On a Blue Gene/Q the bridge nodes of another block are not asked.
             let asked = |io: NodeId| io == d.dst || io.0 / BLOCK == d.src.0 / BLOCK;
-            let all: Vec<NodeId> = net.io_hosts().iter().map(|io| io.host).collect();
-            let nearest: Vec<NodeId> =
-                all.into_iter().filter(|&io| asked(io) && net.distance(d.src, io) == near).collect();
+            let is_nearest = |io: &NodeId| asked(*io) && net.distance(d.src, *io) == near;
+            let nearest: Vec<NodeId> = net.io_hosts().iter().map(|io| io.host).filter(is_nearest).collect();
             let number = match self {
                 Ties::First => 0,
                 Ties::Random => random.below(nearest.len() as u64) as usize,
