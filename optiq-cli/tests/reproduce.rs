@@ -213,10 +213,15 @@ fn couplings_run_small() {
 fn aggregation_runs_small() {
     let rows = small("reproduce-o19", "O19");
     let of = |key: &str| rows.iter().map(|r| r[key].clone()).collect::<Vec<Value>>();
-    assert_eq!(of("assignment"), ["default", "default", "default", "balanced"]);
-    // 64 of 128 hosts have one of two bridge nodes for their own, one of which is that node; about as many if balanced.
-    assert_eq!(of("hosts_of_io_host_max")[..3], [63, 63, 63]);
-    assert!(rows[3]["hosts_of_io_host_max"].as_u64().unwrap() < 70, "{}", rows[3]);
+    let (first, random) = ("default, ties to the first", "default, ties at random");
+    let three = |assignment| [assignment; 3];
+    assert_eq!(of("assignment"), [&three("default")[..], &three(first), &three(random), &["balanced"]].concat());
+    // Of 128 nodes 32 are nearer to one of their two bridge nodes, 32 to the other, and 64 as near to both. So a bridge node has 64
+    // where they alternate, 96 where all go to the first, itself being one of them; about 64 at random, and if balanced.
+    assert_eq!(of("hosts_of_io_host_max")[..6], [63, 63, 63, 95, 95, 95]);
+    for row in &rows[6..] {
+        assert!((60..80).contains(&row["hosts_of_io_host_max"].as_u64().unwrap()), "{row}");
+    }
     assert!(of("cores").iter().all(|cores| *cores == 8192));
 }
 

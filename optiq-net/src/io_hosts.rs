@@ -63,9 +63,24 @@ impl Network {
         self.derived.default_io.get_or_init(|| self.default_io_hosts()).get(host.index()).copied()
     }
 
-    /// The default of each host, see the top of the file.
-    fn default_io_hosts(&self) -> Vec<NodeId> {
-        // Per host: how far the nearest ones are, and their numbers among the I/O hosts.
+    /// Of each host, its nearest I/O hosts, ascending: those among which [`Network::default_io_host`] chooses. On Blue Gene/Q
+    /// they are of the host's block of 128. Empty lists without I/O hosts.
+    ///
+    /// ```
+    /// use optiq_net::{Network, NodeId};
+    ///
+    /// let ring = Network::from_spec("torus:4,io=0+2")?;
+    /// assert_eq!(ring.nearest_io_hosts()[1], [NodeId(0), NodeId(2)]);
+    /// # Ok::<(), optiq_net::NetError>(())
+    /// ```
+    pub fn nearest_io_hosts(&self) -> Vec<Vec<NodeId>> {
+        let hosts = |list: Vec<u32>| list.into_iter().map(|number| self.io.hosts[number as usize].host).collect();
+        self.nearest_io_numbers().into_iter().map(hosts).collect()
+    }
+
+    /// Of each host, the numbers of its nearest I/O hosts among the I/O hosts, ascending.
+    fn nearest_io_numbers(&self) -> Vec<Vec<u32>> {
+        // Per host: how far the nearest ones are, and their numbers.
         let mut nearest = vec![(u32::MAX, Vec::new()); self.hosts];
         let mut pairs = 0;
         for (number, io) in self.io.hosts.iter().enumerate() {
@@ -88,9 +103,15 @@ impl Network {
                 pairs += 1;
             }
         }
+        nearest.into_iter().map(|(_, list)| list).collect()
+    }
+
+    /// The default of each host, see the top of the file.
+    fn default_io_hosts(&self) -> Vec<NodeId> {
+        let nearest = self.nearest_io_numbers();
         let mut counts = vec![0u32; self.io.hosts.len()];
-        nearest.iter().filter(|(_, list)| list.len() == 1).for_each(|(_, list)| counts[list[0] as usize] += 1);
-        let choose = |(_, list): &(u32, Vec<u32>)| {
+        nearest.iter().filter(|list| list.len() == 1).for_each(|list| counts[list[0] as usize] += 1);
+        let choose = |list: &Vec<u32>| {
             let fewest = list.iter().copied().min_by_key(|&io| counts[io as usize]).unwrap_or(0);
             counts[fewest as usize] += u32::from(list.len() > 1);
             self.io.hosts[fewest as usize].host

@@ -13,7 +13,7 @@ use crate::plot::{Plot, PlotKind};
 use optiq::io::{Assignment, Extent, Servers, assign};
 use optiq_lower::placement::Placement;
 use optiq_net::random::SplitMix64;
-use optiq_net::{Network, NodeId, units};
+use optiq_net::{Network, units};
 use optiq_solver::Demand;
 use optiq_solver::demands;
 use optiq_solver::planner::PlannerName;
@@ -21,8 +21,6 @@ use optiq_solver::planner::PlannerName;
 /// All bytes of HACC I/O, in packets of 4 KiB. With fewer bytes the executor comes closer to its link bound.
 const AGGREGATED: Scale = Scale { bytes: 1, packets: 8 };
 
-/// Consecutive nodes that share two bridge nodes (thesis 6.1).
-const BLOCK: u32 = 128;
 /// Of the hosts that choose at random.
 const SEED: u64 = 19;
 
@@ -88,13 +86,10 @@ impl Ties {
 
     /// Demands to default I/O hosts, with this rule in place of [`Network::default_io_host`]'s.
     fn apply(self, net: &Network, demands: &[Demand]) -> Vec<Demand> {
+        let nearest = net.nearest_io_hosts();
         let mut random = SplitMix64::new(SEED);
         let choose = |d: &Demand| {
-            let near = net.distance(d.src, d.dst);
-            // On a Blue Gene/Q the bridge nodes of another block are not asked.
-            let asked = |io: NodeId| io == d.dst || io.0 / BLOCK == d.src.0 / BLOCK;
-            let is_nearest = |io: &NodeId| asked(*io) && net.distance(d.src, *io) == near;
-            let nearest: Vec<NodeId> = net.io_hosts().iter().map(|io| io.host).filter(is_nearest).collect();
+            let nearest = &nearest[d.src.index()];
             let number = match self {
                 Ties::First => 0,
                 Ties::Random => random.below(nearest.len() as u64) as usize,
@@ -248,6 +243,7 @@ pub fn claim(setting: &Setting) -> Result<Findings, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use optiq_net::NodeId;
 
     #[test]
     fn balanced_demands_are_all_bytes_but_those_that_are_there_already() {
