@@ -4,7 +4,8 @@
 //! decides; so other rules stand beside it, to see what rests on it.
 
 use super::aggregation_in_lab;
-use super::machine::{Machine, Measured, Scale};
+use super::baselines::{self, Strongest};
+use super::machine::{Machine, Measured, STRONGEST_SETUP, Scale, TIMES_STRONGEST};
 use super::setting::Setting;
 use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ const AGGREGATION: &[Column] = &[
     column("most hosts of an I/O host", "hosts_of_io_host_max", 0),
     column("GB/s", "gigabytes_per_second", 2),
     column("times MPI", "times_mpi", 2),
+    STRONGEST_SETUP,
+    TIMES_STRONGEST,
     column("link bound, ms", "link_bound_milliseconds", 2),
     column("ms", "milliseconds", 2),
     column("share of the bound, %", "share_of_bound_percent", 1),
@@ -108,6 +111,29 @@ struct Assigned {
     measured: Measured,
 }
 
+impl Assigned {
+    /// A row without its verdict.
+    fn cells(&self, net: &Network, cores_per_node: usize) -> Vec<Cell> {
+        let m = &self.measured;
+        let [setup, times_strongest] = m.beside_the_strongest();
+        vec![
+            net.hosts().into(),
+            (net.hosts() * cores_per_node).into(),
+            self.assignment.into(),
+            m.method.as_str().into(),
+            self.hosts_most.into(),
+            m.gigabytes.into(),
+            m.times_mpi.into(),
+            setup,
+            times_strongest,
+            (m.share_of_bound * m.seconds * 1e3).into(),
+            (m.seconds * 1e3).into(),
+            (m.share_of_bound * 100.0).into(),
+            (m.times_mpi / m.share_of_bound).into(),
+        ]
+    }
+}
+
 /// The thesis's rule.
 const DEFAULT: &str = "default";
 /// Equal parts of the file for all I/O hosts.
@@ -123,7 +149,7 @@ fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<As
     let planners = [PlannerName::Heuristic2, PlannerName::Optimal];
     let mut compare = |assignment, demands: &[Demand]| -> Result<(), Failure> {
         let hosts_most = most_received(net, demands);
-        let measured = machine.compare(net, demands, &planners, &format!("{what}, {assignment}"))?;
+        let measured = machine.compare_with_strongest(net, demands, &planners, &format!("{what}, {assignment}"))?;
         found.extend(measured.into_iter().map(|measured| Assigned { assignment, hosts_most, measured }));
         Ok(())
     };
@@ -138,9 +164,12 @@ fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<As
     let demands = balanced(net, &bytes)?;
     let hosts_most = most_received(net, &demands);
     if let Some(m) = machine.compare(net, &demands, &[PlannerName::Optimal], &what)?.pop() {
-        // Against MPI to the default I/O hosts, as the others.
-        let times_mpi = m.gigabytes / found[0].measured.gigabytes;
-        found.push(Assigned { assignment: BALANCED, hosts_most, measured: Measured { times_mpi, ..m } });
+        // Against MPI to the default I/O hosts, as the others; by throughput, as not all bytes need the network in both assignments.
+        let mpi = &found[0].measured;
+        let times_mpi = m.gigabytes / mpi.gigabytes;
+        let seconds = m.gigabytes * m.seconds / mpi.strongest_gigabytes();
+        let strongest = mpi.strongest.map(|strongest| Strongest { seconds, ..strongest });
+        found.push(Assigned { assignment: BALANCED, hosts_most, measured: Measured { times_mpi, strongest, ..m } });
     }
     Ok(found)
 }
@@ -176,10 +205,11 @@ pub fn claim(setting: &Setting) -> Result<Findings, Failure> {
     let mut rows = Vec::new();
     for (place, net) in nets.iter().enumerate() {
         let found = assignments(&machine, net, &hacc.demands)?;
-        for Assigned { assignment, hosts_most, measured: m } in found {
+        for one in &found {
+            let Assigned { assignment, measured: m, .. } = one;
             // The thesis's method, and this project's.
-            let is_published = assignment == DEFAULT && m.method == ComparedMethod::Planned(PlannerName::Heuristic2);
-            let judged = machine.judged && (is_published || assignment == BALANCED);
+            let is_published = *assignment == DEFAULT && m.method == ComparedMethod::Planned(PlannerName::Heuristic2);
+            let judged = machine.judged && (is_published || *assignment == BALANCED);
             let verdict = match judged {
                 true => Verdict::of(m.times_mpi >= least, || {
                     format!(
@@ -191,25 +221,12 @@ pub fn claim(setting: &Setting) -> Result<Findings, Failure> {
                 }),
                 false => Verdict::NotJudged,
             };
-            match assignment {
+            match *assignment {
                 DEFAULT => plot.set("", m.method.as_str(), place, m.gigabytes),
                 BALANCED => plot.set("", &format!("{}, {assignment}", m.method), place, m.gigabytes),
                 _ => {}
             }
-            let cells = vec![
-                net.hosts().into(),
-                cores(net).into(),
-                assignment.into(),
-                m.method.as_str().into(),
-                hosts_most.into(),
-                m.gigabytes.into(),
-                m.times_mpi.into(),
-                (m.share_of_bound * m.seconds * 1e3).into(),
-                (m.seconds * 1e3).into(),
-                (m.share_of_bound * 100.0).into(),
-                (m.times_mpi / m.share_of_bound).into(),
-            ];
-            rows.push(Row::new(cells, verdict));
+            rows.push(Row::new(one.cells(net, hacc.cores_per_node), verdict));
         }
     }
     let mut notes = Vec::new();
@@ -219,6 +236,7 @@ pub fn claim(setting: &Setting) -> Result<Findings, Failure> {
         rows.extend(in_lab);
         notes.extend(note);
     }
+    notes.push(baselines::note(nets.iter().map(Network::hosts).max().unwrap_or(0)));
     if let Some(net) = nets.first() {
         let what = format!("HACC I/O on {} nodes", net.hosts());
         notes.extend(machine.note(net, &demands::parse(&hacc.demands, net, 0)?, &what)?);
