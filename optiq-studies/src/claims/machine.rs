@@ -56,6 +56,7 @@ pub const STRONGEST_SETUP: Column = column("strongest MPI", "strongest_mpi", 0);
 pub const TIMES_STRONGEST: Column = column("times the strongest MPI", "times_strongest_mpi", 2);
 
 /// How one method of moving the bytes did.
+#[derive(Clone)]
 pub struct Measured {
     pub method: ComparedMethod,
     /// The strongest MPI for the same demands, where it was looked for.
@@ -109,6 +110,12 @@ impl Measured {
     pub fn beside_the_strongest(&self) -> [Cell; 2] {
         let setup = self.strongest.filter(|_| self.method == ComparedMethod::Mpi).map(|s| s.setup.to_string());
         [setup.map_or(Cell::Nothing, Cell::Text), self.times_strongest().into()]
+    }
+
+    /// Cells: the link bound and the time, milliseconds, and the share of the bound, percent.
+    pub fn beside_the_bound(&self) -> [Cell; 3] {
+        let bound = self.share_of_bound * self.seconds;
+        [(bound * 1e3).into(), (self.seconds * 1e3).into(), (self.share_of_bound * 100.0).into()]
     }
 }
 

@@ -123,6 +123,7 @@ fn order_rows<M: Borrow<Measured>>(
         };
         before = Some((method, ours));
         let [setup, times_strongest] = m.beside_the_strongest();
+        let [bound, took, share] = m.beside_the_bound();
         let candidates = if method == ComparedMethod::Mpi { Cell::Nothing } else { candidates.into() };
         rows.push(Row::new(
             vec![
@@ -135,9 +136,9 @@ fn order_rows<M: Borrow<Measured>>(
                 m.times_mpi.into(),
                 setup,
                 times_strongest,
-                (m.share_of_bound * m.seconds * 1e3).into(),
-                (m.seconds * 1e3).into(),
-                (m.share_of_bound * 100.0).into(),
+                bound,
+                took,
+                share,
             ],
             verdict,
         ));
